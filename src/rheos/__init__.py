@@ -1,0 +1,1 @@
+"""rheos answers continuous SPARQL queries over streams of RDF, on Spark."""

@@ -1,0 +1,237 @@
+"""The algebra of section 18 of the SPARQL 1.1 recommendation as frozen nodes, shared by all languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rheos.algebra.expressions import Aggregate, Constant, Expression, Variable
+
+Term = Variable | Constant
+
+
+# --- property paths ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One predicate, in the form of `rheos.terms`."""
+
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    first: Path
+    second: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    first: Path
+    second: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOrMore:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class OneOrMore:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOrOne:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedSet:
+    """Any one step whose predicate is not among these (inverse steps are an Alternative of an Inverse)."""
+
+    predicates: frozenset[str]
+
+
+Path = Link | Inverse | Sequence | Alternative | ZeroOrMore | OneOrMore | ZeroOrOne | NegatedSet
+
+
+# --- patterns ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TriplePattern:
+    subject: Term
+    predicate: Term
+    object: Term
+
+
+@dataclass(frozen=True, slots=True)
+class BGP:
+    """A basic graph pattern; the empty one has one solution that binds nothing."""
+
+    patterns: tuple[TriplePattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    subject: Term
+    path: Path
+    object: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    left: Node
+    right: Node
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    condition: Expression
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    name: Term
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    pattern: Node
+    variable: Variable
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Inline data: terms in the form of `rheos.terms`, None for UNDEF."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Grouping by key variables (each already bound by an Extend), and the aggregates of each group.
+
+    With no keys there is exactly one group, even of no rows.
+    """
+
+    pattern: Node
+    keys: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    pattern: Node
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One condition of ORDER BY."""
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    pattern: Node
+    conditions: tuple[Order, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    pattern: Node
+    offset: int = 0
+    limit: int | None = None
+
+
+Node = (
+    BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
+    | Group | Project | Distinct | Reduced | OrderBy | Slice
+)  # fmt: skip
+
+
+# --- queries -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset."""
+
+    default: tuple[str, ...]
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    pattern: Node
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """Template blank nodes are variables whose name starts with a dot: new ones for each solution."""
+
+    pattern: Node
+    template: tuple[TriplePattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    pattern: Node
+    terms: tuple[Term, ...]
+
+
+Form = Select | Construct | Ask | Describe
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    form: Form
+    dataset: Dataset | None = None

@@ -1,0 +1,59 @@
+"""The errors a user can meet: each has a message to act on and, for a text, the place in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a text: line and column count from 1."""
+
+    line: int
+    column: int
+
+
+class RheosError(Exception):
+    """The base of every error that rheos raises on purpose."""
+
+
+class QuerySyntaxError(RheosError):
+    """The text of a query is not in its language; `str()` shows the line with a caret under the place."""
+
+    def __init__(self, message: str, text: str, position: Position) -> None:
+        super().__init__(message)
+        self.message = message
+        self.text = text
+        self.line = position.line
+        self.column = position.column
+
+    def __str__(self) -> str:
+        lines = self.text.splitlines()
+        where = f"line {self.line}, column {self.column}: {self.message}"
+        if not 1 <= self.line <= len(lines):
+            return where
+        source = lines[self.line - 1].replace("\t", " ")
+        return f"{where}\n  {source}\n  {' ' * (self.column - 1)}^"
+
+
+class UnsupportedError(QuerySyntaxError):
+    """The query is right, but asks for something that rheos refuses (SERVICE, for one)."""
+
+
+class LoadError(RheosError):
+    """A file or text of RDF cannot be read: which one, where, and why."""
+
+    def __init__(self, reason: str, source: str, line: int | None = None) -> None:
+        place = source if line is None else f"{source}, line {line}"
+        super().__init__(f"{place}: {reason}")
+        self.reason = reason
+        self.source = source
+        self.line = line
+
+
+class EvaluationError(RheosError):
+    """A query that compiled could not be run to its end."""
+
+
+class EnvironmentFault(RheosError):
+    """The machine lacks something that is needed (Java, for one); the message says how to get it."""

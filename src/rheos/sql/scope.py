@@ -1,0 +1,26 @@
+"""What an expression sees while it is compiled: the columns of its row, and a place for shared work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rheos.algebra.expressions import Exists
+    from rheos.sql.dialect import Dialect
+
+
+class Scope(Protocol):
+    """The row around an expression."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def column(self, variable: str) -> str | None:
+        """The SQL of the column that holds a variable's term; None where nothing can bind it."""
+
+    def share(self, sql: str) -> str:
+        """An SQL expression to be used several times: the name of a column that holds its value,
+        computed once under the operator at hand (or, where there is no such place, the text itself)."""
+
+    def exists(self, exists: Exists) -> str:
+        """The SQL of EXISTS or NOT EXISTS for this row: a boolean that is never NULL."""

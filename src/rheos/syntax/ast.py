@@ -1,0 +1,322 @@
+"""What a query text is before its names are resolved: frozen nodes, each with its place in the text.
+
+Prefixed names and relative IRIs are kept as written; `algebra.translate` resolves them. Only the
+pure abbreviations of the Turtle-like syntax (`;`, `,`, `[...]`, `(...)`, `a`) are already spelled out
+as triples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rheos.errors import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything with a place in the text."""
+
+    position: Position = field(compare=False, repr=False)
+
+
+# --- terms -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Node):
+    name: str  # without ? or $
+
+
+@dataclass(frozen=True, slots=True)
+class Iri(Node):
+    """An IRI in angle brackets, as written (it may be relative); escapes are decoded."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixedName(Node):
+    prefix: str
+    local: str  # backslash escapes decoded, %-escapes kept
+
+
+@dataclass(frozen=True, slots=True)
+class BlankNode(Node):
+    """A labelled blank node, or an anonymous one that the parser numbered.
+
+    Labels written by the user are kept (`b`); the parser's own start with a dot (`.0`), which no
+    user's label can.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """A literal; numbers and booleans of the short syntax have their XSD datatype as `Iri`."""
+
+    lexical: str
+    datatype: Iri | PrefixedName | None = None
+    language: str | None = None
+
+
+Name = Iri | PrefixedName
+Term = Var | Iri | PrefixedName | BlankNode | Literal
+
+
+# --- property paths (section 9; no links are left inside where a plain predicate stands) --------
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Node):
+    """One predicate as a path."""
+
+    predicate: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse(Node):
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PathSequence(Node):
+    steps: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathAlternative(Node):
+    options: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRepeat(Node):
+    """`*` (zero, many), `+` (one or more), `?` (zero or one) by its sign."""
+
+    path: Path
+    sign: str  # "*" | "+" | "?"
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedSet(Node):
+    """`!(p | ^q)`: the predicates that are excluded, forwards and backwards."""
+
+    forward: tuple[Name, ...]
+    backward: tuple[Name, ...]
+
+
+Path = Link | Inverse | PathSequence | PathAlternative | PathRepeat | NegatedSet
+
+
+@dataclass(frozen=True, slots=True)
+class Triple(Node):
+    """A triple pattern; the predicate is a name, a variable, or a path that is more than one link."""
+
+    subject: Term
+    predicate: Var | Name | Path
+    object: Term
+
+
+# --- expressions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """An operator or built-in by its name: `||`, `&&`, `=`, `!=`, `<`, `>`, `<=`, `>=`, `+`, `-`,
+    `*`, `/` with two arguments, `!`, `unary-` and `unary+` with one, `IN` and `NOT IN` with the
+    element first, and the built-ins in capitals (`BOUND`, `STRLEN`, ...)."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Node):
+    """A call of a function named by an IRI: a cast, or an extension."""
+
+    function: Name
+    arguments: tuple[Expression, ...]
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    pattern: Group
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """COUNT, SUM, MIN, MAX, AVG, SAMPLE, GROUP_CONCAT; `argument` None is the star of COUNT(*)."""
+
+    name: str
+    argument: Expression | None
+    distinct: bool
+    separator: str | None = None
+
+
+Expression = Var | Iri | PrefixedName | Literal | Call | FunctionCall | Exists | Aggregate
+
+
+# --- patterns ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Triples(Node):
+    """A block of triple patterns up to the next other element of the group."""
+
+    triples: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """`{ ... }`: the elements in the order written."""
+
+    elements: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(Node):
+    pattern: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Node):
+    options: tuple[Group, ...]  # two or more
+
+
+@dataclass(frozen=True, slots=True)
+class Minus(Node):
+    pattern: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Node):
+    name: Var | Name
+    pattern: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Service(Node):
+    name: Var | Name
+    silent: bool
+    pattern: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Node):
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Node):
+    expression: Expression
+    variable: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Node):
+    """Inline data; None stands for UNDEF."""
+
+    variables: tuple[Var, ...]
+    rows: tuple[tuple[Name | Literal | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubSelect(Node):
+    query: SelectQuery
+
+
+Pattern = Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
+
+
+# --- queries -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Projection(Node):
+    """A variable of the SELECT or GROUP BY clause, with the expression that defines it, if any.
+
+    In GROUP BY an expression without AS has no variable.
+    """
+
+    variable: Var | None
+    expression: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCondition(Node):
+    expression: Expression
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end."""
+
+    group_by: tuple[Projection, ...] = ()
+    having: tuple[Expression, ...] = ()
+    order_by: tuple[OrderCondition, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+    values: Values | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectQuery(Node):
+    projection: tuple[Projection, ...] | None  # None is SELECT *
+    distinct: bool
+    reduced: bool
+    where: Group
+    modifiers: Modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class ConstructQuery(Node):
+    """CONSTRUCT; for the short form CONSTRUCT WHERE the template repeats the pattern."""
+
+    template: tuple[Triple, ...]
+    where: Group
+    modifiers: Modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class AskQuery(Node):
+    where: Group
+    modifiers: Modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeQuery(Node):
+    terms: tuple[Var | Name, ...] | None  # None is DESCRIBE *
+    where: Group | None
+    modifiers: Modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class Base(Node):
+    iri: Iri
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Node):
+    prefix: str
+    iri: Iri
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetClause(Node):
+    """`FROM <iri>` or `FROM NAMED <iri>`."""
+
+    iri: Name
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Node):
+    """A whole query text: what `syntax.parse` returns."""
+
+    text: str
+    prologue: tuple[Base | Prefix, ...]
+    dataset: tuple[DatasetClause, ...]
+    form: SelectQuery | ConstructQuery | AskQuery | DescribeQuery
