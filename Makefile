@@ -1,0 +1,70 @@
+# Everything a developer does with rheos; `make` alone lists it.
+# PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTEST ?=
+
+# The first interpreter on the path that is new enough; empty when there is none.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
+
+JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS)
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint types unit conformance bench demo format clean python java
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: java lint types unit ## all that must hold: environment, lint, types, tests, W3C suite if ../shared/w3c is there
+
+demo: $(STAMP) ## ask the example city a question, end to end
+	@cat examples/sparql/commuters.rq
+	@echo
+	@$(BIN)/rheos query examples/sparql/commuters.rq --data examples/sparql/city.ttl --format table
+
+install: $(STAMP) ## create .venv with rheos (editable) and the tools of development
+
+lint: $(STAMP) ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## mypy, strict
+	$(BIN)/mypy
+
+unit: $(STAMP) ## the tests alone; PYTEST="tests/cli -k json" for some of them
+	$(BIN)/python -m pytest $(PYTEST)
+
+conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a summary
+	$(BIN)/python -m tests.conformance
+
+bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes
+	$(BIN)/rheos bench
+
+format: $(STAMP) ## put the code into the project's form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the environment and everything generated
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml | python
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing rheos and its tools into $(VENV)" >&2
+	@$(BIN)/python -m pip install --quiet --upgrade pip || echo "pip stays as it is" >&2
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+python:
+	@test -x $(BIN)/python || test -n "$(PYTHON)" || \
+		{ echo "rheos needs Python 3.11 or newer: install it, or name it with make PYTHON=…" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) cannot make environments: apt-get install python3-venv" >&2; exit 1; }
+
+java:
+	@"$(JAVA)" -version 2>&1 | awk -F '"' '/version/ { split($$2, v, "."); ok = v[1] >= 17 } END { exit !ok }' || \
+		{ echo "$(JAVA_HINT)" >&2; exit 1; }

@@ -1,0 +1,88 @@
+"""Measurements come in; tables with targets and verdicts go to standard output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One number of seconds beside the one it should not exceed."""
+
+    what: str
+    seconds: float
+    target: float
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.seconds <= self.target else "missed"
+
+    @property
+    def cells(self) -> list[str]:
+        return [self.what, duration(self.seconds), duration(self.target), self.verdict]
+
+
+def timed(action: Callable[[], object]) -> float:
+    """The seconds that an action takes."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def median_time(action: Callable[[], object], runs: int) -> float:
+    """The median of some runs of an action."""
+    return median(timed(action) for _ in range(runs))
+
+
+def duration(seconds: float) -> str:
+    """Three digits or so, in the unit that suits."""
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.0f} ms"
+    return f"{seconds:.2f} s"
+
+
+def ratio(ours: float, theirs: float) -> str:
+    """How many times as long ours takes: below 1 we are quicker."""
+    return f"{ours / theirs:.2f}"
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Left: the first column; right: all others. With colour on a terminal, else plain text."""
+    if sys.stdout.isatty():
+        _rich_table(columns, rows)
+        return
+    widths = [max(len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
+    for row in [columns, ["-" * width for width in widths], *rows]:
+        first, *others = (
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join([first, *others]).rstrip())
+    sys.stdout.flush()
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    styles = {"ok": "green", "missed": "bold red"}
+    printed = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for at, column in enumerate(columns):
+        printed.add_column(column, justify="left" if at == 0 else "right")
+    for row in rows:
+        printed.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
+    Console().print(printed)

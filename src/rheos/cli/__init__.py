@@ -1,0 +1,21 @@
+"""The command line: arguments come in, results go to standard output, all else to standard error.
+
+Nothing here imports Spark, DuckDB or the engine before a command needs them: a small query is answered
+from a cold start, and most of such a start is importing.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rheos.cli.failures import INTERRUPTED
+
+
+def main() -> None:
+    """The entry point of `rheos`."""
+    try:
+        from rheos.cli.app import app
+
+        app(prog_name="rheos")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

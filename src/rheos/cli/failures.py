@@ -1,0 +1,91 @@
+"""What went wrong becomes a short message on standard error and an exit status, never a traceback.
+
+Status 1: the query or the input is at fault; 2: wrong usage (typer's own, and `typer.BadParameter`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import typer
+
+from rheos.errors import QuerySyntaxError, RheosError
+
+FAULT = 1
+INTERRUPTED = 130  # as a shell reports a process ended by SIGINT
+PIPE_CLOSED = 141  # and by SIGPIPE: the reader, `head` for one, had enough
+
+TRACEBACK_VARIABLE = "RHEOS_TRACEBACK"
+LONGEST_LINE = 100
+
+
+@contextmanager
+def reported(query: str | None = None) -> Iterator[None]:
+    """Run the body of a command; `query` is how to call its text in a message (`query.rq`)."""
+    try:
+        yield
+    except (typer.Exit, typer.BadParameter):
+        raise
+    except BrokenPipeError:
+        _silence_stdout()
+        raise typer.Exit(PIPE_CLOSED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except QuerySyntaxError as error:
+        complain(located(error, query))
+    except RheosError as error:
+        complain(str(error))
+    except OSError as error:
+        complain(_of_system(error))
+    except Exception as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        lines = str(error).strip().splitlines() or ["no message"]
+        complain(
+            f"internal error: {type(error).__name__}: {_shortened(lines[0], 0)[0]}\n"
+            f"This is a fault of rheos, not yours; {TRACEBACK_VARIABLE}=1 shows where it happened."
+        )
+
+
+def complain(message: str) -> None:
+    """End the command with a message and status 1."""
+    print(message, file=sys.stderr)
+    raise typer.Exit(FAULT)
+
+
+def located(error: QuerySyntaxError, query: str | None) -> str:
+    """`query.rq: line 3, column 5: …`, then the line with a caret; long lines are cut around the place."""
+    name = f"{query}: " if query else ""
+    message = f"{name}line {error.line}, column {error.column}: {error.message}"
+    lines = error.text.splitlines()
+    if not 1 <= error.line <= len(lines):
+        return message
+    source, column = _shortened(lines[error.line - 1].replace("\t", " "), error.column - 1)
+    return f"{message}\n  {source}\n  {' ' * column}^"
+
+
+def _shortened(line: str, column: int) -> tuple[str, int]:
+    """At most `LONGEST_LINE` characters around a column, and the column in what is left."""
+    if len(line) <= LONGEST_LINE:
+        return line, column
+    start = max(0, min(column - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
+    piece = line[start : start + LONGEST_LINE]
+    if start:
+        piece = "…" + piece[1:]
+    if start + LONGEST_LINE < len(line):
+        piece = piece[:-1] + "…"
+    return piece, column - start
+
+
+def _of_system(error: OSError) -> str:
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's last flush go nowhere, so that it does not complain of the pipe again."""
+    with suppress(OSError, ValueError):  # no real standard output, as under a test runner
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,107 @@
+"""A result goes in, its bytes come out in the form asked for, on standard output or in a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rheos.cli.options import Format
+from rheos.errors import LoadError
+from rheos.syntax import ast
+
+if TYPE_CHECKING:
+    from rheos import Result
+
+SOLUTION_FORMATS = (Format.json, Format.xml, Format.csv, Format.tsv, Format.table)
+# A graph in JSON is JSON-LD and in XML it is RDF/XML, so the short names serve for both kinds of result.
+GRAPH_FORMATS = {
+    Format.turtle: Format.turtle,
+    Format.ntriples: Format.ntriples,
+    Format.rdfxml: Format.rdfxml,
+    Format.jsonld: Format.jsonld,
+    Format.xml: Format.rdfxml,
+    Format.json: Format.jsonld,
+}
+BY_ENDING = {
+    ".json": Format.json,
+    ".srj": Format.json,
+    ".xml": Format.xml,
+    ".srx": Format.xml,
+    ".csv": Format.csv,
+    ".tsv": Format.tsv,
+    ".txt": Format.table,
+    ".ttl": Format.turtle,
+    ".nt": Format.ntriples,
+    ".rdf": Format.rdfxml,
+    ".jsonld": Format.jsonld,
+}
+
+
+def chosen_format(query: ast.Query, asked: Format | None, output: Path | None) -> Format:
+    """The form of the result: as asked, else by the ending of the file, else by kind and place."""
+    form = asked or (BY_ENDING.get(output.suffix.lower()) if output else None)
+    if isinstance(query.form, ast.ConstructQuery | ast.DescribeQuery):
+        form = form or Format.turtle
+        if form not in GRAPH_FORMATS:
+            raise _unfit(form, "the result is a graph", GRAPH_FORMATS)
+        return GRAPH_FORMATS[form]
+    form = form or (Format.table if output is None and sys.stdout.isatty() else Format.json)
+    if form not in SOLUTION_FORMATS:
+        raise _unfit(form, "the result of SELECT and ASK is no graph", SOLUTION_FORMATS)
+    return form
+
+
+def _unfit(form: Format, why: str, fit: Iterable[Format]) -> typer.BadParameter:
+    names = ", ".join(fit)
+    return typer.BadParameter(f"{form} does not fit: {why}; use {names}", param_hint="--format")
+
+
+def check_target(output: Path | None) -> None:
+    """Refuse a file that cannot be written before any work is done for it."""
+    if output is None:
+        return
+    folder = output.parent
+    if output.is_dir():
+        raise LoadError("cannot write: it is a directory", str(output))
+    if not folder.is_dir():
+        raise LoadError(f"cannot write: there is no directory {folder}", str(output))
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise LoadError("cannot write: permission denied", str(output))
+
+
+def render(result: Result, form: Format, query: ast.Query) -> bytes:
+    """The result as the bytes to write."""
+    if form is Format.table:
+        from rheos.cli.table import table_text
+
+        if result.kind == "ask":
+            return b"true" if result.boolean else b"false"
+        return table_text(result, prefixes(query))
+    content = result.serialize(form.value)
+    return content if isinstance(content, bytes) else content.encode()
+
+
+def prefixes(query: ast.Query) -> dict[str, str]:
+    """The prefixes of a query by name, those with an absolute IRI; a later one replaces an earlier."""
+    return {
+        item.prefix: item.iri.value
+        for item in query.prologue
+        if isinstance(item, ast.Prefix) and ":" in item.iri.value
+    }
+
+
+def write(content: bytes, output: Path | None) -> None:
+    """All of the content, ended by a line feed."""
+    if content and not content.endswith(b"\n"):
+        content += b"\n"
+    if output is not None:
+        output.write_bytes(content)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,76 @@
+"""What a query command works with: the text of the query, and an engine loaded with the files named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from rheos.cli.options import Entailment, Execution
+from rheos.cli.progress import progress
+from rheos.errors import LoadError
+
+if TYPE_CHECKING:
+    from rheos import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a query, and what messages call it."""
+
+    name: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The options that `query` and `explain` share."""
+
+    data: list[str]
+    graphs: list[tuple[str, str]]
+    base: str | None
+    entailment: Entailment
+    execution: Execution
+
+    @contextmanager
+    def engine(self) -> Iterator[Engine]:
+        """An engine that holds the data of this session."""
+        from rheos import Engine
+
+        with Engine(execution=self.execution.value) as engine:
+            for path in self.data:
+                with progress(f"loading {path}"):
+                    engine.load(path)
+            for iri, path in self.graphs:
+                with progress(f"loading {path}"):
+                    engine.load(path, graph=iri)
+            yield engine
+
+
+def read_query(path: str | None, text: str | None) -> Source:
+    """The query from exactly one of a file, standard input and the command line."""
+    if (path is None) == (text is None):
+        wrong = (
+            "a query is needed: a file, - for standard input, or --text"
+            if path is None
+            else ("give the query either as a file or with --text, not both")
+        )
+        raise typer.BadParameter(wrong, param_hint="QUERY")
+    if text is not None:
+        return Source(None, text)
+    assert path is not None
+    name = "standard input" if path == "-" else path
+    if path == "-":
+        content = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            content = file.read()
+    try:
+        return Source(name, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise LoadError("not a query: the text is not UTF-8", name, line) from None
