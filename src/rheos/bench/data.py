@@ -21,8 +21,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 DISTRICTS = 60
 BOROUGHS = 6
 CATEGORIES = ("bakery", "bookshop", "cafe", "cinema", "florist", "grocer", "pharmacy", "tailor")
-FIRST_NAMES = "Ada Bruno Chiara Dmitri Elif Farah Goran Hana Ines Jonas Kwame Lin".split()
-SYLLABLES = "ba cor del fen gri hal jo kal lem mar nov ost per ros vel".split()
+FIRST_NAMES = ("Ada", "Bruno", "Chiara", "Dmitri", "Elif", "Farah", "Goran", "Hana", "Ines", "Jonas")
+SYLLABLES = ("ba", "cor", "del", "fen", "gri", "hal", "jo", "lem", "mar", "nov", "ost", "ros", "vel")
 
 PER_PERSON = 12.75  # triples on average, with a person's share of shops and readings
 

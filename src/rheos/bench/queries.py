@@ -16,7 +16,7 @@ _VARIED = {
         ?person a v:Person ; v:livesIn district:7 ; v:name ?name ; v:email ?email ; v:income ?income }""",
     "chain join": """SELECT ?person ?friend ?shop {
         ?person v:knows ?friend . ?friend v:worksAt ?shop .
-        ?shop v:locatedIn district:7 ; v:category "bakery" }""",
+        ?shop v:locatedIn district:7 }""",
     "OPTIONAL": """SELECT ?person ?name ?email ?shop {
         ?person v:livesIn district:3 ; v:name ?name
         OPTIONAL { ?person v:email ?email }
