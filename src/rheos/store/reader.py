@@ -1,0 +1,148 @@
+"""One document of RDF comes in, Arrow batches of its quads (g, s, p, o; g NULL: the default graph) go out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import IO
+from xml.parsers import expat
+
+import numpy as np
+import pyarrow as pa
+import pyoxigraph as ox
+
+from rheos.errors import LoadError
+from rheos.store import formats, lines
+from rheos.store.documents import Document
+
+SCHEMA = pa.schema([(name, pa.string()) for name in ("g", "s", "p", "o")])
+
+# Pieces that fit the cache of one core: measured, four times as fast as pieces of 64 MiB.
+PIECE_BYTES = 1 << 21
+_PIECE_QUADS = 20_000
+
+
+def read(document: Document, blank_prefix: str = "") -> Iterator[pa.RecordBatch]:
+    """All quads of the document, blank nodes renamed with the prefix; LoadError at the first thing wrong.
+
+    Nothing may be kept of what was yielded before an error.
+    """
+    with document.open() as text:
+        if formats.is_lines(document.format):
+            yield from _read_lines(document, text, blank_prefix)
+        else:
+            if document.format == formats.RDF_XML:
+                _check_well_formed(document, text)
+            yield from _read_whole(document, text, blank_prefix)
+
+
+def pieces(text: IO[bytes], size: int = PIECE_BYTES) -> Iterator[pa.StringArray]:
+    """The lines of a text, each with its line end, in arrays of about `size` bytes."""
+    rest = b""
+    while block := text.read(size):
+        end = block.rfind(b"\n") + 1
+        if not end:
+            rest += block
+            continue
+        yield split_lines(rest + block[:end])
+        rest = block[end:]
+    if rest:
+        yield split_lines(rest)
+
+
+def split_lines(text: bytes) -> pa.StringArray:
+    """The lines of a text, each with its line end, without copying them."""
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
+    if not len(ends) or ends[-1] != len(text):
+        ends = np.append(ends, len(text))
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def batch(terms: tuple[pa.Array, ...]) -> pa.RecordBatch:
+    """The terms of parsed lines (s, p, o and maybe g) in the order of the schema."""
+    graph = terms[3] if len(terms) > 3 else pa.nulls(len(terms[0]), pa.string())
+    return pa.record_batch([graph, *terms[:3]], schema=SCHEMA)
+
+
+def _read_lines(document: Document, text: IO[bytes], blank_prefix: str) -> Iterator[pa.RecordBatch]:
+    shape = lines.QUADS if document.format == formats.N_QUADS else lines.TRIPLES
+    before = 0
+    for piece in pieces(text):
+        parsed = lines.parse(piece, shape, blank_prefix)
+        if parsed.faults:
+            fault = parsed.faults[0]
+            raise LoadError(fault.reason, document.name, before + fault.line + 1)
+        before += len(piece)
+        yield batch(parsed.terms)
+
+
+def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Iterator[pa.RecordBatch]:
+    """Through pyoxigraph's parser and back through its N-Quads writer.
+
+    A chunk of quads written as lines and cut by `lines.clean` is quicker than asking each quad for its terms:
+    measured, 2.1 s against 3.4 s for a million triples.
+    """
+    try:
+        quads = ox.parse(text, document.format, base_iri=document.base)
+        while chunk := ox.serialize(itertools.islice(quads, _PIECE_QUADS), format=ox.RdfFormat.N_QUADS):
+            parsed = lines.parse_trusted(split_lines(chunk), lines.QUADS, blank_prefix)
+            if parsed.faults:
+                raise LoadError(parsed.faults[0].reason, document.name)
+            yield batch(parsed.terms)
+    except SyntaxError as error:
+        line = error.lineno or _line_of_error(document)
+        raise LoadError(_reason(error, document), document.name, line) from None
+    except UnicodeDecodeError:
+        raise LoadError("it is not UTF-8 text", document.name) from None
+
+
+def _reason(error: SyntaxError, document: Document) -> str:
+    reason = lines.reason_of(error)
+    if "LoadDocumentCallback" in reason:
+        return "its JSON-LD context is remote and is not fetched: put the context into the file"
+    if "No scheme found" in reason and document.base is None:
+        return "a relative IRI, but no base IRI is given"
+    return reason
+
+
+def _check_well_formed(document: Document, text: IO[bytes]) -> None:
+    """pyoxigraph accepts an XML file that is cut off, so a plain XML parser reads it first."""
+    start = text.tell()
+    parser = expat.ParserCreate()
+    try:
+        parser.ParseFile(text)
+    except expat.ExpatError as error:
+        reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
+        raise LoadError(reason, document.name, error.lineno) from None
+    text.seek(start)
+
+
+class _LineFeed:
+    """A stream that hands out one line at a time, and so knows how far its reader came."""
+
+    def __init__(self, text: IO[bytes]) -> None:
+        self.text = text
+        self.line = 0
+        self.rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.rest:
+            self.rest = self.text.readline()
+            self.line += bool(self.rest)
+        cut = len(self.rest) if size < 0 else size
+        given, self.rest = self.rest[:cut], self.rest[cut:]
+        return given
+
+
+def _line_of_error(document: Document) -> int | None:
+    """The line at which pyoxigraph stops, for the formats where it does not say."""
+    with document.open() as text:
+        feed = _LineFeed(text)
+        try:
+            for _ in ox.parse(feed, document.format, base_iri=document.base):  # type: ignore[arg-type]
+                pass
+        except SyntaxError:
+            return max(feed.line, 1)
+    return None
