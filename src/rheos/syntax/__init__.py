@@ -1,0 +1,6 @@
+"""The text of a query comes in, its syntax tree goes out."""
+
+from rheos.syntax import ast
+from rheos.syntax.parser import parse
+
+__all__ = ["ast", "parse"]
