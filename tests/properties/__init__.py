@@ -1,0 +1,1 @@
+"""Random queries on random data, compared with pyoxigraph (hypothesis)."""
