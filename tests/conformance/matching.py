@@ -2,8 +2,10 @@
 
 A row is a tuple of cells: None for unbound, a `Blank`, or any other hashable value that must be the
 same on both sides. Blank nodes are matched by colour refinement: each gets a colour from the rows that
-it stands in, again and again until no colour splits any more; where several blank nodes are left with
-one colour, one of them is paired with each candidate in turn (individualisation) and refined again.
+it stands in, again and again until no colour splits any more. Then the rows fall apart into those that
+are linked by blank nodes, and each such component needs a partner on the other side: where several
+blank nodes of a component are left with one colour, one of them is paired with each candidate in turn
+(individualisation) and refined again. Being isomorphic is transitive, so the first partner will do.
 """
 
 from __future__ import annotations
@@ -102,8 +104,8 @@ def same_rows(left: Sequence[Row], right: Sequence[Row], as_sets: bool = False) 
     if Counter(ground_left) != Counter(ground_right):
         return False
     sides = (mixed_left, mixed_right)
-    start = tuple({blank: 0 for row in side for blank in blanks_of(row)} for side in sides)
-    return search(sides, start)
+    colours = refine(sides, (plain_colours(mixed_left), plain_colours(mixed_right)))
+    return colours is not None and same_components(sides, colours)
 
 
 def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -121,7 +123,51 @@ def blanks_of(row: Row) -> list[Blank]:
 Colours = dict[Blank, int]
 
 
+def plain_colours(rows: list[Row]) -> Colours:
+    return {blank: 0 for row in rows for blank in blanks_of(row)}
+
+
+def same_components(sides: tuple[list[Row], list[Row]], colours: tuple[Colours, Colours]) -> bool:
+    """Whether the components of the two sides pair off."""
+    waiting: dict[Hashable, list[list[Row]]] = defaultdict(list)
+    for component in components(sides[1]):
+        waiting[signature(component, colours[1])].append(component)
+    for component in components(sides[0]):
+        candidates = waiting[signature(component, colours[0])]
+        for index, candidate in enumerate(candidates):
+            if search((component, candidate), (plain_colours(component), plain_colours(candidate))):
+                del candidates[index]
+                break
+        else:
+            return False
+    return True
+
+
+def components(rows: list[Row]) -> list[list[Row]]:
+    """The rows in parts that have no blank node in common."""
+    parent: dict[Blank, Blank] = {}
+
+    def root(blank: Blank) -> Blank:
+        while parent.setdefault(blank, blank) != blank:
+            parent[blank] = blank = parent[parent[blank]]
+        return blank
+
+    for row in rows:
+        first, *others = blanks_of(row)
+        for blank in others:
+            parent[root(blank)] = root(first)
+    parts: dict[Blank, list[Row]] = defaultdict(list)
+    for row in rows:
+        parts[root(blanks_of(row)[0])].append(row)
+    return list(parts.values())
+
+
+def signature(rows: list[Row], colours: Colours) -> Hashable:
+    return frozenset(coloured(rows, colours).items())
+
+
 def search(sides: tuple[list[Row], list[Row]], colours: tuple[Colours, Colours]) -> bool:
+    """Whether two components match, by trying out what the colours leave open."""
     refined = refine(sides, colours)
     if refined is None:
         return False
