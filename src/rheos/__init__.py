@@ -1,1 +1,42 @@
 """rheos answers continuous SPARQL queries over streams of RDF, on Spark."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rheos.errors import (
+    EnvironmentFault,
+    EvaluationError,
+    LoadError,
+    QuerySyntaxError,
+    RheosError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from rheos.answers.result import Result
+    from rheos.engine import Engine, parse
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Engine",
+    "EnvironmentFault",
+    "EvaluationError",
+    "LoadError",
+    "QuerySyntaxError",
+    "Result",
+    "RheosError",
+    "UnsupportedError",
+    "parse",
+]
+
+# The engine brings DuckDB and Arrow with it: `rheos --help` should not have to wait for them.
+_LATER = {"Engine": "rheos.engine", "parse": "rheos.engine", "Result": "rheos.answers.result"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'rheos' has no attribute {name!r}")

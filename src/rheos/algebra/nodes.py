@@ -70,19 +70,31 @@ class TriplePattern:
     predicate: Term
     object: Term
 
+    @property
+    def terms(self) -> tuple[Term, Term, Term]:
+        return self.subject, self.predicate, self.object
+
 
 @dataclass(frozen=True, slots=True)
 class BGP:
-    """A basic graph pattern; the empty one has one solution that binds nothing."""
+    """A basic graph pattern; the empty one has one solution that binds nothing.
+
+    `small` are the places of the patterns that the optimiser found small enough to send to every worker.
+    """
 
     patterns: tuple[TriplePattern, ...] = ()
+    small: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
+    """A path between two ends. With `seeds` only those solutions are asked for whose subject, a variable,
+    has a value that it has in a solution of the seeds."""
+
     subject: Term
     path: Path
     object: Term
+    seeds: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +198,16 @@ class Slice:
     limit: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """A pattern that the optimiser found small enough to send to every worker that joins with it."""
+
+    pattern: Node
+
+
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
-    | Group | Project | Distinct | Reduced | OrderBy | Slice
+    | Group | Project | Distinct | Reduced | OrderBy | Slice | Broadcast
 )  # fmt: skip
 
 

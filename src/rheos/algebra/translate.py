@@ -1,0 +1,370 @@
+"""From a syntax tree to the algebra, by section 18.2 of the recommendation: names resolved, sugar gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from rheos import iris, terms
+from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Ask,
+    Construct,
+    Dataset,
+    Describe,
+    Distinct,
+    Extend,
+    Filter,
+    Form,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    Order,
+    OrderBy,
+    PathPattern,
+    Project,
+    Query,
+    Reduced,
+    Select,
+    Slice,
+    Term,
+    TriplePattern,
+    Union,
+    Values,
+)
+from rheos.algebra.paths import translate_path, unfold
+from rheos.algebra.variables import in_scope
+from rheos.errors import QuerySyntaxError, UnsupportedError
+from rheos.sql.functions import FUNCTIONS
+from rheos.syntax import ast
+
+UNIT = BGP()
+
+
+def translate(query: ast.Query, base: str = iris.DEFAULT_BASE) -> Query:
+    """The algebra of a whole query; `base` resolves relative IRIs until the text says BASE."""
+    return Translator(Names.of(query, base)).query(query)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The prologue at work: prefixed names and relative IRIs become IRIs."""
+
+    text: str
+    base: str
+    prefixes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, query: ast.Query, base: str) -> Names:
+        names = cls(query.text, base, {})
+        for item in query.prologue:
+            if isinstance(item, ast.Base):
+                names = replace(names, base=names.iri(item.iri))
+            else:
+                names = replace(names, prefixes={**names.prefixes, item.prefix: names.iri(item.iri)})
+        return names
+
+    def iri(self, name: ast.Name) -> str:
+        if isinstance(name, ast.Iri):
+            reference, base = name.value, self.base
+        elif name.prefix in self.prefixes:
+            reference, base = self.prefixes[name.prefix] + name.local, self.base
+        else:
+            raise QuerySyntaxError(f"unknown prefix '{name.prefix}:'", self.text, name.position)
+        try:
+            return iris.resolve(reference, base)
+        except ValueError as error:
+            raise QuerySyntaxError(f"malformed IRI: {error}", self.text, name.position) from None
+
+
+@dataclass
+class Translator:
+    """One translation: the names of its prologue, and a count of the variables it had to invent."""
+
+    names: Names
+    fresh: int = 0
+    aggregates: dict[Aggregate, Variable] = field(default_factory=dict)
+    grouped: frozenset[Variable] | None = None  # the keys, while expressions after GROUP BY are translated
+
+    def query(self, query: ast.Query) -> Query:
+        return Query(self.form(query.form), self.dataset(query.dataset))
+
+    def form(self, form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery | ast.DescribeQuery) -> Form:
+        match form:
+            case ast.SelectQuery():
+                pattern, variables = self.select(form)
+                return Select(pattern, tuple(variable.name for variable in variables))
+            case ast.ConstructQuery(_, template, where, modifiers):
+                pattern = self.solutions(where, modifiers)
+                return Construct(pattern, tuple(map(self.template, template)))
+            case ast.AskQuery(_, where, modifiers):
+                return Ask(self.solutions(where, modifiers))
+            case ast.DescribeQuery(_, described, where, modifiers):
+                pattern = self.solutions(where, modifiers) if where else UNIT
+                if described is None:
+                    return Describe(pattern, visible(pattern))
+                return Describe(pattern, tuple(self.term(term) for term in described))
+
+    def dataset(self, clauses: Iterable[ast.DatasetClause]) -> Dataset | None:
+        clauses = tuple(clauses)
+        if not clauses:
+            return None
+        default = tuple(terms.iri(self.names.iri(clause.iri)) for clause in clauses if not clause.named)
+        named = tuple(terms.iri(self.names.iri(clause.iri)) for clause in clauses if clause.named)
+        return Dataset(default, named)
+
+    # --- solution modifiers, 18.2.4 and 18.2.5 ---------------------------------------------------
+
+    def select(self, query: ast.SelectQuery) -> tuple[Node, tuple[Variable, ...]]:
+        """The pattern of a SELECT with all its modifiers, and its variables in order."""
+        modifiers = query.modifiers
+        pattern = self.group(query.where)
+        outer = self.aggregates, self.grouped
+        self.aggregates, self.grouped = {}, None
+        projection = query.projection or ()
+        if modifiers.group_by or aggregates(query):
+            pattern, self.grouped = self.group_keys(pattern, modifiers.group_by)
+        # Translating an expression collects its aggregates, so all come before the Group is made.
+        extensions = [
+            (Variable(item.variable.name), self.expression(item.expression))
+            for item in projection
+            if item.variable is not None and item.expression is not None
+        ]
+        having = [self.expression(condition) for condition in modifiers.having]
+        order = [Order(self.expression(item.expression), item.descending) for item in modifiers.order_by]
+        if self.grouped is not None:
+            keys = tuple(sorted(self.grouped, key=lambda key: key.name))
+            found = tuple((variable, aggregate) for aggregate, variable in self.aggregates.items())
+            pattern = Group(pattern, keys, found)
+        self.aggregates, self.grouped = outer
+        for condition in having:
+            pattern = Filter(condition, pattern)
+        if modifiers.values is not None:
+            pattern = join(pattern, self.values(modifiers.values))
+        for variable, expression in extensions:
+            pattern = Extend(pattern, variable, expression)
+        if query.projection is None:
+            variables = visible(pattern)
+        else:
+            variables = tuple(Variable(item.variable.name) for item in projection if item.variable)
+        if order:
+            pattern = OrderBy(pattern, tuple(order))
+        pattern = Project(pattern, variables)
+        if query.distinct:
+            pattern = Distinct(pattern)
+        elif query.reduced:
+            pattern = Reduced(pattern)
+        return sliced(pattern, modifiers), variables
+
+    def solutions(self, where: ast.Group, modifiers: ast.Modifiers) -> Node:
+        """The pattern of a CONSTRUCT, ASK or DESCRIBE: as SELECT *, and grouping makes its keys visible."""
+        projection = None
+        if modifiers.group_by or modifiers.having:
+            projection = tuple(item for item in modifiers.group_by if item.variable is not None)
+            projection = tuple(replace(item, expression=None) for item in projection)
+        select = ast.SelectQuery(where.position, projection, False, False, where, modifiers)
+        pattern, _ = self.select(select)
+        return pattern
+
+    def group_keys(
+        self, pattern: Node, conditions: tuple[ast.Projection, ...]
+    ) -> tuple[Node, frozenset[Variable]]:
+        keys = []
+        for condition in conditions:
+            if condition.expression is None:
+                assert condition.variable is not None
+                keys.append(Variable(condition.variable.name))
+                continue
+            name = condition.variable.name if condition.variable else self.invent("key")
+            pattern = Extend(pattern, Variable(name), self.expression(condition.expression))
+            keys.append(Variable(name))
+        return pattern, frozenset(keys)
+
+    # --- graph patterns, 18.2.2 ------------------------------------------------------------------
+
+    def group(self, group: ast.Group) -> Node:
+        pattern: Node = UNIT
+        filters: list[Expression] = []
+        for element in group.elements:
+            match element:
+                case ast.Filter(_, condition):
+                    filters.append(self.expression(condition))
+                case ast.Optional(_, optional):
+                    inner = self.group(optional)
+                    if isinstance(inner, Filter):
+                        pattern = LeftJoin(pattern, inner.pattern, inner.condition)
+                    else:
+                        pattern = LeftJoin(pattern, inner)
+                case ast.Minus(_, removed):
+                    pattern = Minus(pattern, self.group(removed))
+                case ast.Bind(_, expression, variable):
+                    pattern = Extend(pattern, Variable(variable.name), self.expression(expression))
+                case _:
+                    pattern = join(pattern, self.element(element))
+        if filters:
+            pattern = Filter(reduce(lambda left, right: Call("&&", (left, right)), filters), pattern)
+        return pattern
+
+    def element(self, element: ast.Pattern) -> Node:
+        match element:
+            case ast.Triples(_, triples):
+                return self.triples(triples)
+            case ast.Group():
+                return self.group(element)
+            case ast.Union(_, options):
+                return reduce(Union, map(self.group, options))
+            case ast.Graph(_, name, pattern):
+                return Graph(self.term(name), self.group(pattern))
+            case ast.Values():
+                return self.values(element)
+            case ast.SubSelect(_, query):
+                return self.select(query)[0]
+            case ast.Service():
+                raise UnsupportedError(
+                    "SERVICE is not supported: rheos answers from its own streams and static data",
+                    self.names.text,
+                    element.position,
+                )
+        raise AssertionError(element)
+
+    def triples(self, triples: Iterable[ast.Triple]) -> Node:
+        """A block of triples and paths: neighbouring triples are one BGP (18.2.2.5)."""
+        pattern: Node = UNIT
+        for triple in triples:
+            subject, object_ = self.term(triple.subject), self.term(triple.object)
+            if isinstance(triple.predicate, ast.Var | ast.Iri | ast.PrefixedName):
+                predicate = self.term(triple.predicate)
+                pattern = join(pattern, BGP((TriplePattern(subject, predicate, object_),)))
+            else:
+                path = translate_path(triple.predicate, lambda name: terms.iri(self.names.iri(name)))
+                found = unfold(PathPattern(subject, path, object_), lambda: Variable(self.invent("path")))
+                pattern = join(pattern, found)
+        return pattern
+
+    def template(self, triple: ast.Triple) -> TriplePattern:
+        assert isinstance(triple.predicate, ast.Var | ast.Iri | ast.PrefixedName)
+        return TriplePattern(self.term(triple.subject), self.term(triple.predicate), self.term(triple.object))
+
+    def values(self, values: ast.Values) -> Values:
+        rows = tuple(
+            tuple(None if value is None else self.constant(value) for value in row) for row in values.rows
+        )
+        return Values(tuple(Variable(variable.name) for variable in values.variables), rows)
+
+    def invent(self, purpose: str) -> str:
+        self.fresh += 1
+        return f".{purpose}{self.fresh}"
+
+    # --- terms and expressions -------------------------------------------------------------------
+
+    def term(self, term: ast.Term) -> Term:
+        match term:
+            case ast.Var(_, name):
+                return Variable(name)
+            case ast.BlankNode(_, label):
+                return Variable(f".{label}")
+        return Constant(self.constant(term))
+
+    def constant(self, term: ast.Name | ast.Literal) -> str:
+        if isinstance(term, ast.Literal):
+            datatype = None if term.datatype is None else self.names.iri(term.datatype)
+            return terms.literal(term.lexical, datatype, term.language)
+        return terms.iri(self.names.iri(term))
+
+    def expression(self, expression: ast.Expression) -> Expression:
+        match expression:
+            case ast.Var(_, name):
+                variable = Variable(name)
+                if self.grouped is not None and variable not in self.grouped:
+                    return self.aggregate(Aggregate("SAMPLE", variable))  # 18.2.4.1
+                return variable
+            case ast.Call(_, name, arguments):
+                return self.call(name, tuple(map(self.expression, arguments)))
+            case ast.FunctionCall(position, function, arguments):
+                name = self.names.iri(function)
+                known = FUNCTIONS.get(name)
+                if known is None:
+                    raise QuerySyntaxError(f"unknown function <{name}>", self.names.text, position)
+                if not known.accepts(len(arguments)) or expression.distinct:
+                    message = f"<{name}> takes {known.arity} and no DISTINCT"
+                    raise QuerySyntaxError(message, self.names.text, position)
+                return self.call(name, tuple(map(self.expression, arguments)))
+            case ast.Exists(_, pattern, negated):
+                with self.ungrouped():
+                    return Exists(self.group(pattern), negated)
+            case ast.Aggregate(_, name, argument, distinct, separator):
+                inner = None
+                if argument is not None:
+                    with self.ungrouped():
+                        inner = self.expression(argument)
+                found = Aggregate(name, inner, distinct, " " if separator is None else separator)
+                return self.aggregate(found)
+        return Constant(self.constant(expression))
+
+    def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
+        if name in ("IRI", "URI"):
+            # A relative argument is resolved against the base, which the algebra no longer knows.
+            arguments = (*arguments, Constant(terms.literal(self.names.base)))
+        return Call(name, arguments)
+
+    def aggregate(self, aggregate: Aggregate) -> Variable:
+        """The variable that stands for an aggregate of the group at hand."""
+        if aggregate not in self.aggregates:
+            self.aggregates[aggregate] = Variable(self.invent("aggregate"))
+        return self.aggregates[aggregate]
+
+    @contextmanager
+    def ungrouped(self) -> Iterator[None]:
+        """Inside an aggregate, or an EXISTS, variables are those of the rows and not of the group."""
+        grouped, self.grouped = self.grouped, None
+        yield
+        self.grouped = grouped
+
+
+def join(left: Node, right: Node) -> Node:
+    """A join; the empty pattern is its identity, and neighbouring BGPs are one (18.2.2.5, 18.2.2.8)."""
+    match left, right:
+        case BGP(first), BGP(second):
+            return BGP(first + second)
+        case BGP(()), _:
+            return right
+        case _, BGP(()):
+            return left
+        case Join(before, BGP(first)), BGP(second):
+            return Join(before, BGP(first + second))
+    return Join(left, right)
+
+
+def visible(pattern: Node) -> tuple[Variable, ...]:
+    """What `*` stands for: the variables in scope that the user wrote, in the order of their names."""
+    return tuple(Variable(name) for name in sorted(in_scope(pattern)) if not Variable(name).is_blank)
+
+
+def sliced(pattern: Node, modifiers: ast.Modifiers) -> Node:
+    if modifiers.limit is None and not modifiers.offset:
+        return pattern
+    return Slice(pattern, modifiers.offset or 0, modifiers.limit)
+
+
+def has_aggregate(expression: ast.Expression | None) -> bool:
+    """Whether an aggregate stands in the expression (not counting sub-queries inside EXISTS)."""
+    match expression:
+        case ast.Aggregate():
+            return True
+        case ast.Call(_, _, arguments) | ast.FunctionCall(_, _, arguments):
+            return any(map(has_aggregate, arguments))
+    return False
+
+
+def aggregates(query: ast.SelectQuery) -> bool:
+    """Whether a query without GROUP BY groups all the same: HAVING, or an aggregate somewhere (18.2.4.1)."""
+    modifiers = query.modifiers
+    expressions = [item.expression for item in query.projection or ()]
+    expressions += [item.expression for item in modifiers.order_by]
+    return bool(modifiers.having) or any(map(has_aggregate, expressions))

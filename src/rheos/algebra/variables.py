@@ -1,0 +1,149 @@
+"""Which variables a pattern mentions, may bind, and always binds: sections 18.2.1 and 18.4 as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Broadcast,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Reduced,
+    Slice,
+    Term,
+    Union,
+    Values,
+)
+
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+def names(terms: Iterable[Term]) -> Names:
+    """The variables among some terms."""
+    return frozenset(term.name for term in terms if isinstance(term, Variable))
+
+
+@lru_cache(maxsize=8192)
+def in_scope(node: Node) -> Names:
+    """The variables that a solution of the pattern may bind."""
+    match node:
+        case BGP(patterns):
+            return frozenset().union(*(names(p.terms) for p in patterns))
+        case PathPattern(subject, _, object_):
+            return names((subject, object_))
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return in_scope(left) | in_scope(right)
+        case Minus(left):
+            return in_scope(left)
+        case Graph(name, pattern):
+            return in_scope(pattern) | names((name,))
+        case Extend(pattern, variable):
+            return in_scope(pattern) | {variable.name}
+        case Values(variables):
+            return names(variables)
+        case Group(_, keys, aggregates):
+            return names(keys) | names(variable for variable, _ in aggregates)
+        case Project(_, variables):
+            return names(variables)
+        case Filter(_, pattern):
+            return in_scope(pattern)
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+            return in_scope(pattern)
+
+
+@lru_cache(maxsize=8192)
+def certain(node: Node) -> Names:
+    """The variables that every solution of the pattern binds."""
+    match node:
+        case BGP() | PathPattern():
+            return in_scope(node)
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case LeftJoin(left) | Minus(left):
+            return certain(left)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case Graph(name, pattern):
+            return certain(pattern) | names((name,))
+        case Extend(pattern, variable, expression):
+            never_fails = isinstance(expression, Constant) or (
+                isinstance(expression, Variable) and expression.name in certain(pattern)
+            )
+            return certain(pattern) | {variable.name} if never_fails else certain(pattern)
+        case Values(variables, rows):
+            return frozenset(
+                variable.name
+                for index, variable in enumerate(variables)
+                if all(row[index] is not None for row in rows)
+            )
+        case Group(pattern, keys, aggregates):
+            counts = {variable.name for variable, aggregate in aggregates if aggregate.name == "COUNT"}
+            return (names(keys) & certain(pattern)) | counts
+        case Project(pattern, variables):
+            return certain(pattern) & names(variables)
+        case Filter(_, pattern):
+            return certain(pattern)
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+            return certain(pattern)
+
+
+def used(expression: Expression | Aggregate | None) -> Names:
+    """The variables that an expression reads, those inside EXISTS included."""
+    match expression:
+        case Variable(name):
+            return frozenset((name,))
+        case Call(_, arguments):
+            return frozenset().union(*map(used, arguments))
+        case Exists(pattern):
+            return mentioned(pattern)
+        case Aggregate(_, argument):
+            return used(argument)
+    return NONE
+
+
+@lru_cache(maxsize=8192)
+def mentioned(node: Node) -> Names:
+    """Every variable that stands anywhere in the pattern, in scope or not."""
+    match node:
+        case Join(left, right) | Union(left, right) | Minus(left, right):
+            return mentioned(left) | mentioned(right)
+        case LeftJoin(left, right, condition):
+            return mentioned(left) | mentioned(right) | used(condition)
+        case Graph(name, pattern):
+            return mentioned(pattern) | names((name,))
+        case Extend(pattern, variable, expression):
+            return mentioned(pattern) | {variable.name} | used(expression)
+        case Filter(condition, pattern):
+            return mentioned(pattern) | used(condition)
+        case Group(pattern, _, aggregates):
+            read = (used(aggregate) for _, aggregate in aggregates)
+            return mentioned(pattern).union(in_scope(node), *read)
+        case OrderBy(pattern, conditions):
+            return mentioned(pattern).union(*(used(condition.expression) for condition in conditions))
+        case Project(pattern) | Distinct(pattern) | Reduced(pattern) | Slice(pattern) | Broadcast(pattern):
+            return mentioned(pattern) | in_scope(node)
+    return in_scope(node)
+
+
+def has_exists(expression: Expression | None) -> bool:
+    """Whether EXISTS stands anywhere in the expression."""
+    match expression:
+        case Exists():
+            return True
+        case Call(_, arguments):
+            return any(map(has_exists, arguments))
+    return False

@@ -1,0 +1,169 @@
+"""The engine: static data, queries and (when asked for) Spark, behind one object."""
+
+from __future__ import annotations
+
+import os
+from textwrap import indent
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from rheos import iris
+from rheos.algebra.nodes import Ask
+from rheos.algebra.printer import show
+from rheos.algebra.translate import Names, translate
+from rheos.answers.result import Result
+from rheos.errors import RheosError
+from rheos.execute.base import Executor
+from rheos.execute.catalyst import Catalyst
+from rheos.execute.local import Local
+from rheos.execute.session import adopt, start
+from rheos.optimize import optimize
+from rheos.sql.statement import compile_query
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import ast
+from rheos.syntax import parse as parse_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Execution = Literal["auto", "local", "catalyst"]
+EXECUTIONS = ("auto", "local", "catalyst")
+DIALECTS = ("auto", "sparql")
+ENTAILMENTS = ("none",)
+
+# With `auto`, static data of at most so many triples is queried in the process, more by Spark.
+LOCAL_TRIPLES = 5_000_000
+
+
+def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
+    """The syntax tree of a query; QuerySyntaxError says what is wrong with it, and where."""
+    one_of("dialect", dialect, DIALECTS)
+    query = parse_text(text)
+    translate(query, base or iris.DEFAULT_BASE)  # finds what only shows when names are resolved
+    return query
+
+
+class Engine:
+    """Answers queries over static RDF data.
+
+    `spark` is a session to use instead of an own one; `execution` says where queries run (`local`: DuckDB
+    in this process; `catalyst`: Spark; `auto`: local while there are at most `local_triples` triples).
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        execution: Execution = "auto",
+        base: str = iris.DEFAULT_BASE,
+        entailment: str = "none",
+        local_triples: int = LOCAL_TRIPLES,
+    ) -> None:
+        one_of("execution", execution, EXECUTIONS)
+        one_of("entailment", entailment, ENTAILMENTS)
+        self.execution = execution
+        self.base = base
+        self.local_triples = local_triples
+        self.graphs = StaticGraphs()
+        self._given = spark
+        self._spark: SparkSession | None = None
+
+    # --- static data -----------------------------------------------------------------------------
+
+    def load(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        graph: str | None = None,
+        base: str | None = None,
+        data: str | bytes | None = None,
+        format: str | None = None,
+    ) -> int:
+        """Add a file, a glob of files, or a text (`data` with `format`) to the default graph, or to the
+        named graph `graph`; how many triples are new."""
+        return self.graphs.load(source, graph=graph, base=base, data=data, format=format)
+
+    def clear(self) -> None:
+        """Drop the static data, and keep Spark."""
+        self.graphs.clear()
+
+    # --- queries ---------------------------------------------------------------------------------
+
+    def query(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> Result:
+        """The answer of a one-shot SPARQL query: the whole way from text to answer."""
+        tree = parse_text(text)
+        algebra = translate(tree, base or self.base)
+        plan = optimize(algebra, self.graphs.statistics)
+        executor = self.executor(execution)
+        statement = compile_query(plan, executor.dialect)
+        table = executor.run(statement)
+        if isinstance(plan.form, Ask):
+            return Result.ask(table.num_rows > 0)
+        prefixes = Names.of(tree, base or self.base).prefixes
+        kind = type(plan.form).__name__.lower()
+        return Result(
+            kind, statement.columns, table, prefixes=prefixes, dataframe=lambda: self.dataframe(table)
+        )
+
+    def explain(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> str:
+        """How a query would be answered: its algebra, before and after the optimiser, where and by which SQL."""
+        algebra = translate(parse_text(text), base or self.base)
+        plan = optimize(algebra, self.graphs.statistics)
+        executor = self.executor(execution)
+        statement = compile_query(plan, executor.dialect)
+        parts = {
+            "language": "SPARQL 1.1",
+            "algebra": show(algebra),
+            "optimised": show(plan),
+            "runs": f"{executor.name} ({executor.where})",
+        }
+        for closure in statement.closures:
+            parts[f"first, the view {closure.view}: what these edges reach"] = closure.edges
+            if closure.seeds is not None:
+                parts[f"starting from, in {closure.view}"] = closure.seeds
+        parts[f"SQL ({executor.dialect.name})"] = statement.sql
+        return "\n\n".join(f"{title}:\n{indent(content, '  ')}" for title, content in parts.items())
+
+    def executor(self, execution: Execution | None = None) -> Executor:
+        """The place where a query runs."""
+        chosen = execution or self.execution
+        one_of("execution", chosen, EXECUTIONS)
+        if chosen == "auto":
+            chosen = "local" if self.graphs.size <= self.local_triples else "catalyst"
+        return Local(self.graphs) if chosen == "local" else Catalyst(self.graphs, self.session)
+
+    def dataframe(self, table: pa.Table) -> DataFrame:
+        """An answer as a Spark DataFrame."""
+        return self.session().createDataFrame(table)
+
+    # --- Spark -----------------------------------------------------------------------------------
+
+    def session(self) -> SparkSession:
+        """The Spark session of this engine, started when it is first needed."""
+        if self._spark is None:
+            self._spark = start() if self._given is None else adopt(self._given)
+        return self._spark
+
+    def close(self) -> None:
+        """Let go of the data, and of Spark if the engine started it."""
+        self.graphs.close()
+        if self._spark is not None and self._given is None:
+            self._spark.stop()
+        self._spark = None
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def one_of(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise RheosError(f"{what} {given!r} is not one of: {', '.join(known)}")

@@ -1,0 +1,27 @@
+"""The one interface of the places where statements run."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from rheos.sql.dialect import Dialect
+from rheos.sql.statement import Statement
+
+
+class Executor(Protocol):
+    """A place that answers statements in its dialect."""
+
+    name: str
+    where: str
+    dialect: Dialect
+
+    def run(self, statement: Statement) -> pa.Table:
+        """The rows of a statement, one string column for each of its `columns`."""
+
+
+def named(table: pa.Table, statement: Statement) -> pa.Table:
+    """The columns by the names that the statement gives them: SQL's own cannot tell ?x from ?X."""
+    names = statement.columns or tuple(table.column_names)
+    return table.rename_columns(list(names))

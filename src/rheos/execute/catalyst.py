@@ -1,0 +1,90 @@
+"""Statements in Spark SQL: static data of any size, joins spread over the cluster by Catalyst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rheos.errors import EvaluationError
+from rheos.execute.base import named
+from rheos.sql.dialect import Dialect
+from rheos.sql.paths import Closure
+from rheos.sql.spark import SPARK
+from rheos.sql.statement import Statement
+from rheos.store.graphs import StaticGraphs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Catalyst:
+    """Runs statements on a session; `session` starts or adopts it when the first one comes."""
+
+    graphs: StaticGraphs
+    session: Callable[[], SparkSession]
+    name: str = "catalyst"
+    where: str = "Spark SQL"
+    dialect: Dialect = SPARK
+
+    def dataframe(self, statement: Statement) -> DataFrame:
+        """The rows of a statement as a DataFrame that nothing has computed yet."""
+        spark = self.session()
+        self.graphs.views(spark)
+        for closure in statement.closures:
+            closure_view(closure, spark)
+        frame = spark.sql(statement.sql)
+        return frame.toDF(*statement.columns) if statement.columns else frame
+
+    def run(self, statement: Statement) -> pa.Table:
+        from pyspark.errors import PySparkException
+
+        try:
+            return named(self.dataframe(statement).toArrow(), statement)
+        except PySparkException as error:
+            first, *_ = str(error).splitlines() or [type(error).__name__]
+            raise EvaluationError(f"Spark could not run the query: {first}") from error
+
+
+def closure_view(closure: Closure, spark: SparkSession) -> None:
+    """Make the view of a closure: the edges go to one task (one for each graph, if there are several),
+    which follows them to the end."""
+    columns = (*closure.keys, "a", "b")
+    edges = spark.sql(closure.edges).select(*columns)
+    if closure.seeds is not None:
+        # A seed travels as an edge to nowhere.
+        seeds = spark.sql(closure.seeds).selectExpr(*closure.keys, "a", "CAST(NULL AS STRING) AS b")
+        edges = edges.union(seeds.select(*columns))
+    edges = edges.repartition(*closure.keys) if closure.keys else edges.repartition(1)
+    schema = ", ".join(f"{column} STRING" for column in columns)
+    follow = Follow(closure.keys, closure.seeds is not None)
+    edges.mapInArrow(follow, schema).createOrReplaceTempView(closure.view)
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """What the task of a closure does: batches of edges in, batches of what they reach out."""
+
+    keys: tuple[str, ...]
+    seeded: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import duckdb
+
+        from rheos.sql.duckdb import DUCKDB
+
+        given = list(batches)
+        if not given:
+            return
+        table = pa.Table.from_batches(given)
+        with duckdb.connect() as connection:
+            connection.register("given", table)
+            edges = f"SELECT {', '.join((*self.keys, 'a', 'b'))} FROM given WHERE b IS NOT NULL"
+            seeds = (
+                f"SELECT {', '.join((*self.keys, 'a'))} FROM given WHERE b IS NULL" if self.seeded else None
+            )
+            sql = DUCKDB.closure(Closure("reached", edges, self.keys, seeds))
+            yield from connection.sql(sql).to_arrow_table().cast(table.schema).to_batches()

@@ -1,0 +1,31 @@
+"""Statements in DuckDB, in the calling process: no JVM, for static data that is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from rheos.errors import EvaluationError
+from rheos.execute.base import named
+from rheos.sql.dialect import Dialect
+from rheos.sql.duckdb import DUCKDB
+from rheos.sql.statement import Statement
+from rheos.store.graphs import StaticGraphs
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    graphs: StaticGraphs
+    name: str = "local"
+    where: str = "DuckDB, in this process"
+    dialect: Dialect = DUCKDB
+
+    def run(self, statement: Statement) -> pa.Table:
+        with self.graphs.connection.cursor() as cursor:
+            try:
+                return named(cursor.sql(statement.sql).to_arrow_table(), statement)
+            except duckdb.Error as error:
+                first, *_ = str(error).splitlines() or [type(error).__name__]
+                raise EvaluationError(f"DuckDB could not run the query: {first}") from error

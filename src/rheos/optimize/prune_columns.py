@@ -1,0 +1,98 @@
+"""Prune unused columns: a variable that nothing above a pattern reads is not carried any further."""
+
+from __future__ import annotations
+
+from rheos.algebra.expressions import Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Broadcast,
+    Construct,
+    Describe,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Query,
+    Reduced,
+    Select,
+    Slice,
+    Union,
+    Values,
+)
+from rheos.algebra.variables import NONE, Names, in_scope, names, used
+from rheos.optimize.rewrite import in_query
+from rheos.optimize.statistics import Statistics
+
+
+def prune_columns(query: Query, statistics: Statistics) -> Query:
+    match query.form:
+        case Select(_, variables):
+            needed = frozenset(variables)
+        case Construct(_, template):
+            needed = names(term for triple in template for term in triple.terms)
+        case Describe(_, terms):
+            needed = names(terms)
+        case _:
+            needed = NONE
+    return in_query(query, lambda pattern: narrow(pattern, needed))
+
+
+def narrow(node: Node, needed: Names) -> Node:
+    """The pattern with the same solutions, as far as the needed variables go."""
+    match node:
+        case BGP() | PathPattern():
+            scope = in_scope(node)
+            if scope <= needed:
+                return node
+            return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
+        case Values():
+            return node
+        case Join(left, right):
+            shared = needed | (in_scope(left) & in_scope(right))
+            return Join(narrow(left, shared), narrow(right, shared))
+        case LeftJoin(left, right, condition):
+            shared = needed | (in_scope(left) & in_scope(right)) | used(condition)
+            return LeftJoin(narrow(left, shared), narrow(right, shared), condition)
+        case Minus(left, right):
+            shared = in_scope(left) & in_scope(right)
+            return Minus(narrow(left, needed | shared), narrow(right, shared))
+        case Union(left, right):
+            return Union(narrow(left, needed), narrow(right, needed))
+        case Filter(condition, pattern):
+            return Filter(condition, narrow(pattern, needed | used(condition)))
+        case Extend(pattern, variable, expression):
+            if variable.name not in needed:
+                return narrow(pattern, needed)
+            return Extend(
+                narrow(pattern, (needed - {variable.name}) | used(expression)), variable, expression
+            )
+        case Graph(name, pattern):
+            return Graph(name, narrow(pattern, needed | names((name,))))
+        case Group(pattern, keys, aggregates):
+            kept = tuple(item for item in aggregates if item[0].name in needed)
+            if any(aggregate.argument is None and aggregate.distinct for _, aggregate in kept):
+                return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
+            inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
+            return Group(narrow(pattern, inner), keys, kept)
+        case Project(pattern, variables):
+            read = tuple(variable for variable in variables if variable.name in needed)
+            return Project(narrow(pattern, names(read)), read)
+        case Distinct(pattern):
+            return Distinct(narrow(pattern, in_scope(pattern)))
+        case OrderBy(pattern, conditions):
+            ordering = (used(condition.expression) for condition in conditions)
+            return OrderBy(narrow(pattern, needed.union(*ordering)), conditions)
+        case Reduced(pattern):
+            return Reduced(narrow(pattern, needed))
+        case Slice(pattern, offset, limit):
+            return Slice(narrow(pattern, needed), offset, limit)
+        case Broadcast(pattern):
+            return Broadcast(narrow(pattern, needed))

@@ -1,0 +1,68 @@
+"""Walking over the algebra: a node comes in, the same node with its operands rewritten goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rheos.algebra.expressions import Call, Exists, Expression
+from rheos.algebra.nodes import (
+    BGP,
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    PathPattern,
+    Query,
+    Union,
+    Values,
+)
+
+Rewrite = Callable[[Node], Node]
+
+
+def operands(node: Node, rewrite: Rewrite) -> Node:
+    """The node with `rewrite` applied to each pattern directly under it, those inside EXISTS included."""
+    match node:
+        case BGP() | Values():
+            return node
+        case PathPattern(seeds=seeds):
+            return node if seeds is None else replace(node, seeds=rewrite(seeds))
+        case Join(left, right) | Union(left, right) | Minus(left, right):
+            return replace(node, left=rewrite(left), right=rewrite(right))
+        case LeftJoin(left, right, condition):
+            kept = None if condition is None else in_expression(condition, rewrite)
+            return LeftJoin(rewrite(left), rewrite(right), kept)
+        case Filter(condition, pattern):
+            return Filter(in_expression(condition, rewrite), rewrite(pattern))
+        case Extend(pattern, variable, expression):
+            return Extend(rewrite(pattern), variable, in_expression(expression, rewrite))
+        case OrderBy(pattern, conditions):
+            orders = tuple(
+                replace(order, expression=in_expression(order.expression, rewrite)) for order in conditions
+            )
+            return OrderBy(rewrite(pattern), orders)
+    return replace(node, pattern=rewrite(node.pattern))
+
+
+def in_expression(expression: Expression, rewrite: Rewrite) -> Expression:
+    """The expression with `rewrite` applied to the pattern of every EXISTS in it."""
+    match expression:
+        case Exists(pattern, negated):
+            return Exists(rewrite(pattern), negated)
+        case Call(name, arguments):
+            return Call(name, tuple(in_expression(argument, rewrite) for argument in arguments))
+    return expression
+
+
+def bottom_up(node: Node, rewrite: Rewrite) -> Node:
+    """The pattern with `rewrite` applied to every node in it, the innermost first."""
+    return rewrite(operands(node, lambda inner: bottom_up(inner, rewrite)))
+
+
+def in_query(query: Query, rewrite: Rewrite) -> Query:
+    """The query with `rewrite` applied to its whole pattern."""
+    return replace(query, form=replace(query.form, pattern=rewrite(query.form.pattern)))

@@ -1,0 +1,209 @@
+"""The operators on two relations: Join, LeftJoin, Minus and Union, by compatibility of solutions (18.3).
+
+Where both sides always bind a shared variable, compatibility is equality of columns; only where one may leave
+it unbound is the general condition paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rheos.algebra.expressions import Exists, Variable
+from rheos.algebra.nodes import Broadcast, Distinct, Extend, Filter, Join, LeftJoin, Minus, Node, Union
+from rheos.algebra.variables import certain, has_exists
+from rheos.sql.context import Context
+from rheos.sql.dialect import Dialect
+from rheos.sql.expressions import condition as condition_sql
+from rheos.sql.relation import Key, Relation, nested, select
+
+if TYPE_CHECKING:
+    from rheos.sql.patterns import Compiler
+
+
+def compatible(column: str, left: str, right: str, left_certain: bool, right_certain: bool) -> str:
+    """The condition that two solutions agree on a variable, or that one leaves it unbound."""
+    conditions = [f"{left}.{column} = {right}.{column}"]
+    conditions += [] if left_certain else [f"{left}.{column} IS NULL"]
+    conditions += [] if right_certain else [f"{right}.{column} IS NULL"]
+    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
+
+
+def same_keys(keys: Sequence[Key], left: str, right: str) -> list[str]:
+    operators = ((key.column, "IS NOT DISTINCT FROM" if key.nullable else "=") for key in keys)
+    return [f"{left}.{column} {operator} {right}.{column}" for column, operator in operators]
+
+
+@dataclass
+class Pair:
+    """Two relations side by side, with the aliases that their columns go by; a `Scope` for a join's condition."""
+
+    left: Relation
+    right: Relation
+    left_alias: str
+    right_alias: str
+    context: Context
+    compiler: Compiler
+
+    @classmethod
+    def of(cls, left: Relation, right: Relation, context: Context, compiler: Compiler) -> Pair:
+        return cls(left, right, compiler.fresh("l"), compiler.fresh("r"), context, compiler)
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.compiler.dialect
+
+    @property
+    def shared(self) -> list[str]:
+        return self.left.shared(self.right)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables + tuple(v for v in self.right.variables if v not in self.left.variables)
+
+    def conditions(self) -> list[str]:
+        """Same keys, and compatible in every shared variable."""
+        found = same_keys(self.left.keys, self.left_alias, self.right_alias)
+        for name in self.shared:
+            column = self.compiler.column(name)
+            bound = name in self.left.certain, name in self.right.certain
+            found.append(compatible(column, self.left_alias, self.right_alias, *bound))
+        return found
+
+    def value(self, variable: str) -> str:
+        """The column of a variable in the merged solution."""
+        column = self.compiler.column(variable)
+        left, right = f"{self.left_alias}.{column}", f"{self.right_alias}.{column}"
+        if variable not in self.right.variables or variable in self.left.certain:
+            return left
+        if variable not in self.left.variables or variable in self.right.certain:
+            return right
+        return f"COALESCE({left}, {right})"
+
+    def left_value(self, variable: str) -> str:
+        """As `value`, where the right side may be missing as a whole."""
+        column = self.compiler.column(variable)
+        left, right = f"{self.left_alias}.{column}", f"{self.right_alias}.{column}"
+        if variable not in self.right.variables or variable in self.left.certain:
+            return left
+        return right if variable not in self.left.variables else f"COALESCE({left}, {right})"
+
+    def columns(self, *, outer: bool = False) -> list[str]:
+        """The SELECT list of the merged solutions."""
+        value = self.left_value if outer else self.value
+        keys = [f"{self.left_alias}.{key.column}" for key in self.left.keys]
+        named = ((value(name), self.compiler.column(name)) for name in self.variables)
+        return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
+
+    # A join has no place below it where both sides are seen, so nothing is shared in its condition.
+
+    def column(self, variable: str) -> str | None:
+        outer = self.context.environment.get(variable)
+        if variable in self.variables:
+            return self.value(variable)
+        return f"{self.left_alias}.{outer.column}" if outer else None
+
+    def share(self, sql: str) -> str:
+        return sql
+
+    def row_id(self) -> str:
+        return self.dialect.row_id()
+
+    def exists(self, exists: Exists) -> str:
+        raise AssertionError("left_join compiles a condition with EXISTS in another way")
+
+    def source(self, how: str, conditions: Sequence[str]) -> str:
+        left = nested(self.left.sql, self.left_alias)
+        right = nested(self.right.sql, self.right_alias)
+        if not conditions and how == "JOIN":
+            return f"{left} CROSS JOIN {right}"
+        return f"{left} {how} {right}\nON {' AND '.join(conditions) or 'TRUE'}"
+
+
+def join(node: Join, context: Context, compiler: Compiler) -> Relation:
+    pair = Pair.of(compiler.node(node.left, context), compiler.node(node.right, context), context, compiler)
+    small = [pair.left_alias] if isinstance(node.left, Broadcast) else []
+    small += [pair.right_alias] if isinstance(node.right, Broadcast) else []
+    sql = select(
+        pair.columns(), pair.source("JOIN", pair.conditions()), hint=compiler.dialect.broadcast(small)
+    )
+    return Relation(sql, pair.variables, certain(node), pair.left.keys)
+
+
+def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
+    if has_exists(node.condition):
+        return left_join_exists(node, context, compiler)
+    pair = Pair.of(compiler.node(node.left, context), compiler.node(node.right, context), context, compiler)
+    conditions = pair.conditions()
+    if node.condition is not None:
+        conditions.append(condition_sql(node.condition, pair))
+    return outer_join(pair, conditions, isinstance(node.right, Broadcast))
+
+
+def outer_join(pair: Pair, conditions: Sequence[str], small: bool) -> Relation:
+    hint = pair.dialect.broadcast([pair.right_alias] if small else [])
+    sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions), hint=hint)
+    return Relation(sql, pair.variables, pair.left.certain, pair.left.keys)
+
+
+def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
+    """A LeftJoin whose condition has EXISTS: a join condition cannot hold a sub-query in Spark.
+
+    The matches are found first, as a filtered join with the different solutions of the left side, and
+    then looked up for each of its rows.
+    """
+    assert node.condition is not None
+    left = compiler.node(node.left, context)
+    # A variable that the left side may leave unbound can get its value from the match: a copy of what
+    # it was before tells which row of the left side a match belongs to.
+    unsure = [name for name in left.variables if name not in left.certain]
+    copies = {name: compiler.fresh(".before") for name in unsure}
+    different: Node = Distinct(node.left)
+    for name, copy in copies.items():
+        different = Extend(different, Variable(copy), Variable(name))
+    matches = compiler.node(Filter(node.condition, Join(different, node.right)), context)
+    pair = Pair.of(left, matches, context, compiler)
+    conditions = same_keys(left.keys, pair.left_alias, pair.right_alias)
+    for name in left.variables:
+        own, other = compiler.column(name), compiler.column(copies.get(name, name))
+        operator = "IS NOT DISTINCT FROM" if name in copies else "="
+        conditions.append(f"{pair.left_alias}.{own} {operator} {pair.right_alias}.{other}")
+    found = outer_join(pair, conditions, small=False)
+    return replace(found, variables=tuple(name for name in found.variables if name not in copies.values()))
+
+
+def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    pair = Pair.of(left, right, context, compiler)
+    if not pair.shared:
+        return left
+    conditions = pair.conditions()
+    if not any(name in left.certain and name in right.certain for name in pair.shared):
+        # A solution is only removed by one that it shares a bound variable with.
+        columns = map(compiler.column, pair.shared)
+        both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in columns)
+        conditions.append(f"({' OR '.join(both)})")
+    columns = [f"{pair.left_alias}.{key.column}" for key in left.keys]
+    columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]
+    hint = compiler.dialect.broadcast([pair.right_alias] if isinstance(node.right, Broadcast) else [])
+    sql = select(columns, pair.source(compiler.dialect.anti_join, conditions), hint=hint)
+    return left.unsorted(sql)
+
+
+def union(node: Union, context: Context, compiler: Compiler) -> Relation:
+    operands = [compiler.node(operand, context) for operand in flatten(node)]
+    variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
+    parts = []
+    for operand in operands:
+        columns = [key.column for key in operand.keys]
+        for name in variables:
+            column = compiler.column(name)
+            columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
+        parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
+    return Relation("\nUNION ALL\n".join(parts), variables, certain(node), operands[0].keys)
+
+
+def flatten(node: Node) -> list[Node]:
+    """The operands of a chain of unions."""
+    return flatten(node.left) + flatten(node.right) if isinstance(node, Union) else [node]

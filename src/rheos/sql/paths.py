@@ -1,0 +1,188 @@
+"""Property paths: a path pattern comes in, a relation goes out (section 9 and 18.4).
+
+A path is a relation of edges (a, b), one for each way of going from a to b. Repetition is the transitive
+closure of such a relation: DuckDB computes it in the statement itself; Spark has no recursion that ends on
+cycles, so there a closure is a view that is made before the statement runs, in a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.nodes import (
+    Alternative,
+    Inverse,
+    Link,
+    NegatedSet,
+    Node,
+    OneOrMore,
+    Path,
+    PathPattern,
+    Sequence,
+    Term,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from rheos.algebra.variables import certain
+from rheos.sql.context import Context
+from rheos.sql.relation import Key, Relation, nested, select
+
+if TYPE_CHECKING:
+    from rheos.sql.patterns import Compiler
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A view to make before the statement: what `edges` reach in one or more steps.
+
+    `edges` gives the columns `keys`, a and b; with `seeds` (`keys`, a) only what is reached from them.
+    """
+
+    view: str
+    edges: str
+    keys: tuple[str, ...] = ()
+    seeds: str | None = None
+
+
+def path_relation(node: PathPattern, context: Context, compiler: Compiler) -> Relation:
+    """The solutions of a path pattern, with the key of the active graph and no other."""
+    return PathCompiler(context, compiler).pattern(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """An end of a path of which the possible values are known: SQL of the keys and a."""
+
+    sql: str
+
+
+End = Term | Seeds | None
+
+
+@dataclass
+class PathCompiler:
+    context: Context
+    compiler: Compiler
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Only the graph that a step is in; what else the context asks for is joined afterwards."""
+        return tuple(key for key in self.context.keys if key.column == self.context.graph_key)
+
+    @property
+    def key_columns(self) -> list[str]:
+        return [key.column for key in self.keys]
+
+    def pattern(self, node: PathPattern) -> Relation:
+        start: End = node.subject
+        if node.seeds is not None and isinstance(node.subject, Variable):
+            start = self.seeds(node.subject.name, node.seeds)
+        edges = self.edges(node.path, start, node.object)
+        alias = self.compiler.fresh("path")
+        conditions = []
+        columns = [f"{alias}.{key}" for key in self.key_columns]
+        names = []
+        for column, end in ((f"{alias}.a", node.subject), (f"{alias}.b", node.object)):
+            match end:
+                case Constant(value):
+                    conditions.append(f"{column} = {self.compiler.dialect.string(value)}")
+                case Variable(name) if name in names:
+                    conditions.append(f"{alias}.a = {alias}.b")
+                case Variable(name):
+                    names.append(name)
+                    columns.append(f"{column} AS {self.compiler.column(name)}")
+        sql = select(columns, nested(edges, alias), conditions)
+        return Relation(sql, tuple(names), certain(node), self.keys)
+
+    def seeds(self, variable: str, node: Node) -> Seeds:
+        """The values of a variable in the solutions of a pattern."""
+        relation = self.compiler.node(node, self.context)
+        alias = self.compiler.fresh("s")
+        columns = [*self.of(alias), f"{alias}.{self.compiler.column(variable)} AS a"]
+        return Seeds(select(columns, nested(relation.sql, alias), distinct=True))
+
+    def edges(self, path: Path, start: End = None, end: End = None) -> str:
+        """The edges of a path; what is known of its ends says where a repetition may start."""
+        match path:
+            case Link(predicate):
+                return self.step(lambda alias: f"{alias}.p = {self.compiler.dialect.string(predicate)}")
+            case NegatedSet(predicates):
+                listed = ", ".join(map(self.compiler.dialect.string, sorted(predicates)))
+                return self.step(lambda alias: f"{alias}.p NOT IN ({listed})" if listed else "TRUE")
+            case Inverse(inner):
+                alias = self.compiler.fresh("i")
+                columns = [*self.of(alias), f"{alias}.b AS a", f"{alias}.a AS b"]
+                return select(columns, nested(self.edges(inner, end, start), alias))
+            case Sequence(first, second):
+                left, right = self.compiler.fresh("i"), self.compiler.fresh("i")
+                conditions = [f"{left}.b = {right}.a"]
+                conditions += [f"{left}.{key} = {right}.{key}" for key in self.key_columns]
+                columns = [*self.of(left), f"{left}.a", f"{right}.b"]
+                source = f"{nested(self.edges(first), left)} JOIN {nested(self.edges(second), right)}"
+                return select(columns, f"{source}\nON {' AND '.join(conditions)}")
+            case Alternative(first, second):
+                return f"{self.edges(first)}\nUNION ALL\n{self.edges(second)}"
+            case ZeroOrOne(inner):
+                return f"{self.edges(inner, start, end)}\nUNION\n{self.here(start, end)}"
+            case OneOrMore(inner):
+                return self.closure(inner, start, end)
+            case ZeroOrMore(inner):
+                return f"{self.closure(inner, start, end)}\nUNION\n{self.here(start, end)}"
+
+    def of(self, alias: str) -> list[str]:
+        return [f"{alias}.{key}" for key in self.key_columns]
+
+    def step(self, test: Callable[[str], str]) -> str:
+        """The triples of the active graph whose predicate passes the test, as edges."""
+        return self.triples(lambda alias: [f"{alias}.s AS a", f"{alias}.o AS b"], test)
+
+    def triples(self, columns: Callable[[str], list[str]], test: Callable[[str], str] | None = None) -> str:
+        from rheos.sql.patterns import scan
+
+        alias = self.compiler.fresh("t")
+        item, conditions = scan(self.context, alias, self.compiler)
+        chosen = [f"{alias}.g AS {key}" for key in self.key_columns] + columns(alias)
+        return select(chosen, item, conditions + ([test(alias)] if test else []))
+
+    def here(self, start: End, end: End) -> str:
+        """The paths of length zero: a node of the graph to itself, or a constant end to itself."""
+        constants = [found.term for found in (start, end) if isinstance(found, Constant)]
+        if constants:
+            value = self.compiler.dialect.string(constants[0])
+            return self.each_graph([f"{value} AS a", f"{value} AS b"])
+        subjects = self.triples(lambda alias: [f"{alias}.s AS node"])
+        objects = self.triples(lambda alias: [f"{alias}.o AS node"])
+        alias = self.compiler.fresh("n")
+        source = nested(f"{subjects}\nUNION\n{objects}", alias)
+        for found in (start, end):
+            if isinstance(found, Seeds):
+                known = self.compiler.fresh("s")
+                same = [f"{alias}.node = {known}.a"]
+                same += [f"{alias}.{key} = {known}.{key}" for key in self.key_columns]
+                source += f" JOIN {nested(found.sql, known)} ON {' AND '.join(same)}"
+        return select([*self.of(alias), f"{alias}.node AS a", f"{alias}.node AS b"], source)
+
+    def each_graph(self, columns: list[str]) -> str:
+        """A row of constants, once for every graph that the context stands for."""
+        if not self.keys:
+            return f"SELECT {', '.join(columns)}"
+        [source] = [source for source in self.context.sources if source.keys == self.keys]
+        alias = self.compiler.fresh("k")
+        return select([*self.of(alias), *columns], nested(source.sql, alias))
+
+    def closure(self, path: Path, start: End, end: End) -> str:
+        """One or more steps, from an end of which something is known outwards."""
+        if isinstance(end, Constant | Seeds) and not isinstance(start, Constant | Seeds):
+            alias = self.compiler.fresh("i")
+            columns = [*self.of(alias), f"{alias}.b AS a", f"{alias}.a AS b"]
+            return select(columns, nested(self.closure(Inverse(path), end, start), alias))
+        seeds = None
+        if isinstance(start, Constant):
+            seeds = self.each_graph([f"{self.compiler.dialect.string(start.term)} AS a"])
+        elif isinstance(start, Seeds):
+            seeds = start.sql
+        closure = Closure(self.compiler.fresh("closure"), self.edges(path), tuple(self.key_columns), seeds)
+        return self.compiler.closure(closure)

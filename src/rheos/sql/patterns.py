@@ -1,0 +1,272 @@
+"""The compiler of patterns: a node of the algebra and its context come in, a relation goes out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Broadcast,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Reduced,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+)
+from rheos.algebra.variables import certain
+from rheos.sql import joins, solutions
+from rheos.sql.context import Context
+from rheos.sql.dialect import Dialect
+from rheos.sql.expressions import condition, term
+from rheos.sql.paths import Closure, path_relation
+from rheos.sql.relation import Relation, nested, select
+from rheos.sql.rows import Rows
+
+
+@dataclass
+class Compiler:
+    """One compilation: the dialect, the names given so far, and the closures that the statement needs."""
+
+    dialect: Dialect
+    columns: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    closures: list[Closure] = field(default_factory=list)
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing else in the statement has."""
+        self.counts[stem] += 1
+        return f"{stem}_{self.counts[stem]}"
+
+    def column(self, variable: str) -> str:
+        """The column of a variable: SQL ignores case and most characters of a SPARQL name."""
+        if variable not in self.columns:
+            stem = "v_" + re.sub(r"\W", "_", variable.lower(), flags=re.ASCII)
+            taken = stem in self.columns.values()
+            self.columns[variable] = self.fresh(stem + "_") if taken else stem
+        return self.columns[variable]
+
+    def closure(self, closure: Closure) -> str:
+        """The SQL of a closure; where the dialect cannot say it, a view to be made is noted instead."""
+        sql = self.dialect.closure(closure)
+        if sql is None:
+            self.closures.append(closure)
+            sql = f"SELECT {', '.join((*closure.keys, 'a', 'b'))} FROM {closure.view}"
+        return sql
+
+    def rows(self, relation: Relation, context: Context) -> Rows:
+        return Rows(relation, context, self, self.fresh("r"))
+
+    def node(self, node: Node, context: Context) -> Relation:
+        """The relation of any pattern."""
+        match node:
+            case BGP():
+                return basic_graph_pattern(node, context, self)
+            case PathPattern():
+                return keyed(path_relation(node, context, self), context, self)
+            case Values():
+                return keyed(values(node, self), context, self)
+            case Join():
+                return joins.join(node, context, self)
+            case LeftJoin():
+                return joins.left_join(node, context, self)
+            case Minus():
+                return joins.minus(node, context, self)
+            case Union():
+                return joins.union(node, context, self)
+            case Filter():
+                return filtered(node, context, self)
+            case Extend():
+                return extended(node, context, self)
+            case Graph():
+                return graph(node, context, self)
+            case Group():
+                return solutions.group(node, context, self)
+            case Project():
+                return solutions.project(node, context, self)
+            case Distinct():
+                return solutions.distinct(node, context, self)
+            case OrderBy():
+                return solutions.order_by(node, context, self)
+            case Slice():
+                return solutions.sliced(node, context, self)
+            case Reduced(pattern) | Broadcast(pattern):
+                return self.node(pattern, context)
+
+
+def scan(context: Context, alias: str, compiler: Compiler) -> tuple[str, list[str]]:
+    """The active graph as an item of FROM, with the conditions that pick it out of its table."""
+    dataset = context.dataset
+    string = compiler.dialect.string
+    if context.graph is not None:
+        conditions = [f"{alias}.g = {string(context.graph)}"]
+        if dataset is not None and context.graph not in dataset.named:
+            conditions.append("FALSE")
+        return f"named_graphs AS {alias}", conditions
+    if context.graph_key is not None:
+        conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler)]
+        return f"named_graphs AS {alias}", conditions
+    if dataset is None:
+        return f"default_graph AS {alias}", []
+    if len(dataset.default) == 1:
+        return f"named_graphs AS {alias}", [f"{alias}.g = {string(dataset.default[0])}"]
+    # The merge of several graphs is a set again.
+    merge = select(["s", "p", "o"], "named_graphs", [among("g", dataset.default, compiler)], distinct=True)
+    return nested(merge, alias), []
+
+
+def among(sql: str, names: Iterable[str], compiler: Compiler) -> str:
+    listed = ", ".join(map(compiler.dialect.string, names))
+    return f"{sql} IN ({listed})" if listed else "FALSE"
+
+
+def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
+    """A leaf with all the keys of its context: those that it does not have come from their sources."""
+    for source in context.sources:
+        if set(source.keys) <= set(relation.keys):
+            continue
+        left, right = compiler.fresh("t"), compiler.fresh("k")
+        columns = [f"{left}.{key.column}" for key in relation.keys]
+        columns += [f"{right}.{key.column}" for key in source.keys]
+        columns += [f"{left}.{compiler.column(name)}" for name in relation.variables]
+        conditions = []
+        for name, key in context.environment.items():
+            if key in source.keys and name in relation.variables:
+                own, outer = f"{left}.{compiler.column(name)}", f"{right}.{key.column}"
+                tests = [f"{own} = {outer}"]
+                tests += [f"{outer} IS NULL"] if key.nullable else []
+                tests += [] if name in relation.certain else [f"{own} IS NULL"]
+                conditions.append(f"({' OR '.join(tests)})" if len(tests) > 1 else tests[0])
+        how = f"JOIN {nested(source.sql, right)}\nON {' AND '.join(conditions)}" if conditions else (
+            f"CROSS JOIN {nested(source.sql, right)}"
+        )  # fmt: skip
+        sql = select(columns, f"{nested(relation.sql, left)} {how}")
+        relation = Relation(sql, relation.variables, relation.certain, relation.keys + source.keys)
+    order = [key.column for key in context.keys]
+    return Relation(
+        relation.sql,
+        relation.variables,
+        relation.certain,
+        tuple(sorted(relation.keys, key=lambda key: order.index(key.column))),
+    )
+
+
+def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Relation:
+    """One scan of the active graph for each triple pattern, joined on the variables they share."""
+    if not node.patterns:
+        return keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
+    bound: dict[str, str] = {}
+    graph_column = ""
+    source, where = "", []
+    aliases = [compiler.fresh("t") for _ in node.patterns]
+    for alias, pattern in zip(aliases, node.patterns, strict=True):
+        item, conditions = scan(context, alias, compiler)
+        if context.graph_key is not None:
+            if graph_column:
+                conditions.append(f"{alias}.g = {graph_column}")
+            graph_column = graph_column or f"{alias}.g"
+        conditions += match_pattern(pattern, alias, bound, compiler)
+        if not source:
+            source, where = item, conditions
+        elif conditions:
+            source += f"\nJOIN {item} ON {' AND '.join(conditions)}"
+        else:
+            source += f"\nCROSS JOIN {item}"
+    keys = tuple(key for key in context.keys if key.column == context.graph_key)
+    columns = [f"{graph_column} AS {key.column}" for key in keys]
+    columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
+    hint = compiler.dialect.broadcast([aliases[at] for at in sorted(node.small)])
+    sql = select(columns, source, where, hint=hint)
+    return keyed(Relation(sql, tuple(bound), certain(node), keys), context, compiler)
+
+
+def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], compiler: Compiler) -> list[str]:
+    """The conditions of one triple pattern; variables that it is the first to bind are added to `bound`."""
+    conditions = []
+    for position, found in zip("spo", pattern.terms, strict=True):
+        column = f"{alias}.{position}"
+        match found:
+            case Constant(value):
+                conditions.append(f"{column} = {compiler.dialect.string(value)}")
+            case Variable(name) if name in bound:
+                conditions.append(f"{column} = {bound[name]}")
+            case Variable(name):
+                bound[name] = column
+    return conditions
+
+
+def values(node: Values, compiler: Compiler) -> Relation:
+    names = tuple(variable.name for variable in node.variables)
+    if not node.rows:
+        columns = [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in names]
+        sql = select(columns, "(SELECT 1 AS unit) AS nothing", ["FALSE"])
+        return Relation(sql, names, frozenset(names))
+    if not names:
+        ones = ", ".join("(1)" for _ in node.rows)
+        return Relation(f"SELECT unit FROM (VALUES {ones}) AS {compiler.fresh('d')}(unit)", (), frozenset())
+    dialect = compiler.dialect
+    rows = (
+        ", ".join(dialect.null if value is None else dialect.string(value) for value in row)
+        for row in node.rows
+    )
+    columns = [compiler.column(name) for name in names]
+    table = f"(VALUES {', '.join(f'({row})' for row in rows)}) AS {compiler.fresh('d')}({', '.join(columns)})"
+    return Relation(select(columns, table), names, certain(node))
+
+
+def filtered(node: Filter, context: Context, compiler: Compiler) -> Relation:
+    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    test = condition(node.condition, rows)
+    return rows.relation.with_sql(select(rows.columns(), rows.source(), [test]))
+
+
+def extended(node: Extend, context: Context, compiler: Compiler) -> Relation:
+    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    name = node.variable.name
+    value = term(node.expression, rows)
+    sql = select([*rows.columns(), f"{value} AS {compiler.column(name)}"], rows.source())
+    variables = (*rows.relation.variables, name)
+    return replace(rows.relation, sql=sql, variables=variables, certain=certain(node))
+
+
+def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
+    """GRAPH with a name is another active graph; with a variable it is every named graph at once (18.4)."""
+    if isinstance(node.name, Constant):
+        return compiler.node(node.pattern, context.in_graph(node.name.term))
+    name = node.name.name
+    key = compiler.fresh("graph")
+    where = [] if context.dataset is None else [among("g", context.dataset.named, compiler)]
+    each = context.in_each_graph(key, select([f"g AS {key}"], "graph_names", where))
+    inner = compiler.node(node.pattern, each)
+    alias, column = compiler.fresh("g"), compiler.column(name)
+    outer = [found for found in inner.keys if found.column != key]
+    conditions = []
+    if name in inner.variables:
+        test = f"{alias}.{column} = {alias}.{key}"
+        conditions = [test if name in inner.certain else f"({test} OR {alias}.{column} IS NULL)"]
+    environment = context.environment.get(name)
+    if environment is not None:
+        test = f"{alias}.{environment.column} = {alias}.{key}"
+        unbound = f"{alias}.{environment.column} IS NULL"
+        conditions.append(f"({test} OR {unbound})" if environment.nullable else test)
+    variables = tuple(found for found in inner.variables if found != name)
+    columns = [f"{alias}.{found.column}" for found in outer]
+    columns += [f"{alias}.{compiler.column(found)}" for found in variables]
+    columns.append(f"{alias}.{key} AS {column}")
+    sql = select(columns, nested(inner.sql, alias), conditions)
+    return Relation(sql, (*variables, name), certain(node), tuple(outer))

@@ -1,0 +1,78 @@
+"""A compiled pattern: the SQL that gives its solutions, and what is known of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from textwrap import indent
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A column that every relation of a context carries, and on which every operator works apart.
+
+    The graph that GRAPH ?g is at is one; so are the values of an outer row inside EXISTS.
+    """
+
+    column: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One item of an order that the solutions have: a hidden column and its direction."""
+
+    column: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """SQL with one column for each variable, key and sort item.
+
+    `certain` are the variables whose column is never NULL; the columns that `sort` names stay hidden and
+    are only kept to order by; `sorted_by` are the variables that they were computed from.
+    """
+
+    sql: str
+    variables: tuple[str, ...]
+    certain: frozenset[str]
+    keys: tuple[Key, ...] = ()
+    sort: tuple[Sort, ...] = ()
+    sorted_by: frozenset[str] = frozenset()
+
+    def shared(self, other: Relation) -> list[str]:
+        """The variables of both, in this one's order."""
+        return [name for name in self.variables if name in other.variables]
+
+    def with_sql(self, sql: str) -> Relation:
+        return replace(self, sql=sql)
+
+    def unsorted(self, sql: str) -> Relation:
+        """The same solutions by another SQL that does not keep the columns of the order."""
+        return replace(self, sql=sql, sort=(), sorted_by=frozenset())
+
+
+def select(
+    columns: Sequence[str],
+    source: str,
+    where: Iterable[str] = (),
+    *,
+    hint: str = "",
+    distinct: bool = False,
+    tail: str = "",
+) -> str:
+    """A SELECT statement on a few lines. With no columns at all there is still one row per solution."""
+    head = "SELECT" + (f" {hint}" if hint else "") + (" DISTINCT" if distinct else "")
+    lines = [f"{head} {', '.join(columns) or '1 AS unit'}", f"FROM {source}"]
+    conditions = list(where)
+    if conditions:
+        lines.append("WHERE " + "\n  AND ".join(conditions))
+    if tail:
+        lines.append(tail)
+    return "\n".join(lines)
+
+
+def nested(sql: str, alias: str) -> str:
+    """A statement as an item of FROM."""
+    return f"(\n{indent(sql, '  ')}\n) AS {alias}"

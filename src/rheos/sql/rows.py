@@ -1,0 +1,85 @@
+"""Expressions over one relation: the scope that gives them columns, shared work and EXISTS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rheos.algebra.expressions import Exists
+from rheos.sql.context import Context
+from rheos.sql.dialect import Dialect
+from rheos.sql.exists import exists_condition
+from rheos.sql.relation import Relation, nested
+
+if TYPE_CHECKING:
+    from rheos.sql.patterns import Compiler
+
+SHARED = re.compile(r"\bshared_(\d+)\b")
+
+
+@dataclass
+class Rows:
+    """The rows of a relation under an alias, as a `Scope`.
+
+    What expressions share becomes columns between the relation and the operator at hand: `source()` is
+    what that operator reads from. A shared expression that uses another one stands one level above it.
+    """
+
+    relation: Relation
+    context: Context
+    compiler: Compiler
+    alias: str
+    shared: dict[str, str] = field(default_factory=dict)
+    levels: list[list[str]] = field(default_factory=list)
+    level_of: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.compiler.dialect
+
+    def column(self, variable: str) -> str | None:
+        outer = self.context.environment.get(variable)
+        if variable not in self.relation.variables:
+            return f"{self.alias}.{outer.column}" if outer else None
+        own = f"{self.alias}.{self.compiler.column(variable)}"
+        if outer and variable not in self.relation.certain:
+            return f"COALESCE({own}, {self.alias}.{outer.column})"
+        return own
+
+    def share(self, sql: str) -> str:
+        if sql not in self.shared:
+            name = self.compiler.fresh("shared")
+            below = [self.level_of[f"shared_{number}"] for number in SHARED.findall(sql)
+                     if f"shared_{number}" in self.level_of]  # fmt: skip
+            level = max(below, default=-1) + 1
+            if level == len(self.levels):
+                self.levels.append([])
+            self.levels[level].append(f"{sql} AS {name}")
+            self.level_of[name] = level
+            self.shared[sql] = f"{self.alias}.{name}"
+        return self.shared[sql]
+
+    def exists(self, exists: Exists) -> str:
+        return exists_condition(exists, self)
+
+    def row_id(self) -> str:
+        """A value of its own for each row: what BNODE() makes its labels from."""
+        return self.share(self.dialect.row_id())
+
+    def source(self) -> str:
+        """The relation with the shared columns beside its own, as an item of FROM."""
+        source = nested(self.relation.sql, self.alias)
+        for level in self.levels:
+            columns = ",\n  ".join((f"{self.alias}.*", *level))
+            source = nested(f"SELECT {columns}\nFROM {source}", self.alias)
+        return source
+
+    def columns(self, variables: Sequence[str] | None = None) -> list[str]:
+        """Keys, the given variables (all, if none are given) and hidden columns, for a SELECT list."""
+        chosen = self.relation.variables if variables is None else variables
+        names = [key.column for key in self.relation.keys]
+        names += [self.compiler.column(variable) for variable in chosen]
+        names += [item.column for item in self.relation.sort]
+        return [f"{self.alias}.{name}" for name in names]

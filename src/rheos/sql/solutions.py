@@ -1,0 +1,158 @@
+"""The operators on solution sequences: Group, Project, Distinct, OrderBy and Slice (18.5).
+
+In a context with keys each works for every value of the keys apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rheos.algebra.expressions import Aggregate
+from rheos.algebra.nodes import Distinct, Group, OrderBy, Project, Slice
+from rheos.algebra.variables import certain, used
+from rheos.sql import ordering
+from rheos.sql.aggregates import aggregate as aggregate_sql
+from rheos.sql.context import Context
+from rheos.sql.joins import same_keys
+from rheos.sql.relation import Relation, Sort, nested, select
+from rheos.terms import XSD, literal
+
+if TYPE_CHECKING:
+    from rheos.sql.patterns import Compiler
+    from rheos.sql.rows import Rows
+
+# What an aggregate of no rows gives (18.5.1); the others are errors, hence unbound.
+OF_NO_ROWS = {
+    "COUNT": literal("0", XSD + "integer"),
+    "SUM": literal("0", XSD + "integer"),
+    "AVG": literal("0", XSD + "integer"),
+    "GROUP_CONCAT": literal(""),
+}
+
+
+def group(node: Group, context: Context, compiler: Compiler) -> Relation:
+    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    keys = [key.column for key in rows.relation.keys]
+    present = [key.name for key in node.keys if key.name in rows.relation.variables]
+    by = [f"{rows.alias}.{column}" for column in [*keys, *map(compiler.column, present)]]
+    found = [aggregate_sql(aggregate, rows, by, rows.columns()) for _, aggregate in node.aggregates]
+    columns = list(by)
+    columns += [
+        f"{compiler.dialect.null} AS {compiler.column(key.name)}"
+        for key in node.keys
+        if key.name not in present
+    ]
+    columns += [
+        f"{sql} AS {compiler.column(variable.name)}"
+        for (variable, _), sql in zip(node.aggregates, found, strict=True)
+    ]
+    if not node.aggregates and not columns:
+        columns = ["count(*) AS unit"]
+    variables = present + [key.name for key in node.keys if key.name not in present]
+    variables += [variable.name for variable, _ in node.aggregates]
+    sql = select(columns, rows.source(), tail=f"GROUP BY {', '.join(by)}" if by else grouping_of_all(node))
+    relation = Relation(sql, tuple(variables), certain(node), rows.relation.keys)
+    return every_key(relation, node, context, compiler) if keys and not node.keys else relation
+
+
+def grouping_of_all(node: Group) -> str:
+    """With keys that nothing can bind, no rows make no group; with no keys at all, they make one."""
+    return "HAVING count(*) > 0" if node.keys else ""
+
+
+def every_key(relation: Relation, node: Group, context: Context, compiler: Compiler) -> Relation:
+    """A grouping by nothing has its one group for every key, also where there were no rows."""
+    from rheos.sql.patterns import keyed
+
+    unit = keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
+    all_keys, found = compiler.fresh("k"), compiler.fresh("r")
+    first = f"{found}.{relation.keys[0].column}"
+    columns = [f"{all_keys}.{key.column}" for key in relation.keys]
+    for variable, aggregate in node.aggregates:
+        column = compiler.column(variable.name)
+        columns.append(f"{or_of_no_rows(aggregate, f'{found}.{column}', first, compiler)} AS {column}")
+    conditions = same_keys(relation.keys, all_keys, found)
+    source = f"{nested(unit.sql, all_keys)} LEFT JOIN {nested(relation.sql, found)}"
+    return relation.with_sql(select(columns, f"{source}\nON {' AND '.join(conditions)}"))
+
+
+def or_of_no_rows(aggregate: Aggregate, column: str, key: str, compiler: Compiler) -> str:
+    if aggregate.name not in OF_NO_ROWS:
+        return column
+    nothing = compiler.dialect.string(OF_NO_ROWS[aggregate.name])
+    return f"CASE WHEN {key} IS NULL THEN {nothing} ELSE {column} END"
+
+
+def project(node: Project, context: Context, compiler: Compiler) -> Relation:
+    inner = compiler.node(node.pattern, context)
+    alias = compiler.fresh("p")
+    names = tuple(dict.fromkeys(variable.name for variable in node.variables))
+    columns = [f"{alias}.{key.column}" for key in inner.keys]
+    for name in names:
+        column = compiler.column(name)
+        bound = name in inner.variables
+        columns.append(f"{alias}.{column}" if bound else f"{compiler.dialect.null} AS {column}")
+    columns += [f"{alias}.{item.column}" for item in inner.sort]
+    sql = select(columns, nested(inner.sql, alias))
+    return replace(inner, sql=sql, variables=names, certain=certain(node))
+
+
+def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
+    inner = compiler.node(node.pattern, context)
+    rows = compiler.rows(inner, context)
+    if inner.sorted_by <= set(inner.variables):
+        # What the order was computed from is all there: equal solutions have equal places in it.
+        return inner.with_sql(select(rows.columns(), rows.source(), distinct=True))
+    place, first = compiler.fresh("place"), compiler.fresh("first")
+    numbered = select([f"{rows.alias}.*", f"{row_number(rows)} AS {place}"], rows.source())
+    kept = [f"{rows.alias}.{key.column}" for key in inner.keys]
+    kept += [f"{rows.alias}.{compiler.column(name)}" for name in inner.variables]
+    columns = [*kept, f"min({rows.alias}.{place}) AS {first}"]
+    tail = f"GROUP BY {', '.join(kept)}" if kept else ""
+    sql = select(columns, nested(numbered, rows.alias), tail=tail)
+    return replace(inner, sql=sql, sort=(Sort(first, "ASC"),), sorted_by=frozenset())
+
+
+def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
+    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    items: list[Sort] = []
+    columns: list[str] = []
+    for order in node.conditions:
+        for sql, direction in ordering.keys(order.expression, rows, order.descending):
+            items.append(Sort(compiler.fresh("sort"), direction))
+            columns.append(f"{sql} AS {items[-1].column}")
+    read = frozenset().union(*(used(order.expression) for order in node.conditions))
+    inner = replace(rows.relation, sort=())
+    plain = replace(rows, relation=inner).columns()
+    return replace(inner, sql=select([*plain, *columns], rows.source()), sort=tuple(items), sorted_by=read)
+
+
+def sliced(node: Slice, context: Context, compiler: Compiler) -> Relation:
+    inner = compiler.node(node.pattern, context)
+    rows = compiler.rows(inner, context)
+    if not inner.keys:
+        tail = [ordered(inner)] if inner.sort else []
+        tail += [f"LIMIT {node.limit}"] if node.limit is not None else []
+        tail += [f"OFFSET {node.offset}"] if node.offset else []
+        return inner.with_sql(select(rows.columns(), rows.source(), tail="\n".join(tail)))
+    place = compiler.fresh("place")
+    numbered = select([f"{rows.alias}.*", f"{row_number(rows)} AS {place}"], rows.source())
+    conditions = [f"{rows.alias}.{place} > {node.offset}"]
+    if node.limit is not None:
+        conditions.append(f"{rows.alias}.{place} <= {node.offset + node.limit}")
+    return inner.with_sql(select(rows.columns(), nested(numbered, rows.alias), conditions))
+
+
+def ordered(relation: Relation) -> str:
+    return "ORDER BY " + ", ".join(f"{item.column} {item.direction}" for item in relation.sort)
+
+
+def row_number(rows: Rows) -> str:
+    """The place of a row in the order of its relation, counted for each key."""
+    keys = ", ".join(f"{rows.alias}.{key.column}" for key in rows.relation.keys)
+    items = [f"{rows.alias}.{item.column} {item.direction}" for item in rows.relation.sort]
+    # Without an order any will do, but a window needs one.
+    order = ", ".join(items) or f"{rows.alias}.{(rows.columns() or ['1'])[0].split('.')[-1]}"
+    partition = f"PARTITION BY {keys} " if keys else ""
+    return f"row_number() OVER ({partition}ORDER BY {order})"
