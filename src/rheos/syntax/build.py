@@ -159,6 +159,8 @@ class Builder(ExpressionBuilder):
         return ast.Projection(expression.position, None, expression)
 
     def group_bracketted(self, bracket: Token, expression: ast.Expression) -> ast.Projection:
+        if isinstance(expression, ast.Var):
+            return self.projected_variable(expression)
         return ast.Projection(position(bracket), None, expression)
 
     def having_clause(self, *conditions: ast.Expression) -> tuple[str, Any]:
@@ -219,6 +221,11 @@ class Builder(ExpressionBuilder):
     def inline_data_full(
         self, keyword: Token, variables: tuple[ast.Var, ...], *rows: tuple[Token, tuple[Any, ...]]
     ) -> ast.Values:
+        names: set[str] = set()
+        for variable in variables:
+            if variable.name in names:
+                raise Fault(f"?{variable.name} is named twice in VALUES", variable.position)
+            names.add(variable.name)
         for bracket, row in rows:
             if len(row) != len(variables):
                 raise Fault(

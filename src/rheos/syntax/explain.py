@@ -1,0 +1,183 @@
+"""What stopped Lark comes in, a `Fault` in a user's words goes out: what was found, what was expected."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from lark import Token
+from lark.exceptions import UnexpectedInput, UnexpectedToken
+
+from rheos.errors import Position
+from rheos.syntax.terms import Fault
+
+_END = "$END"
+_IRI = {"IRIREF", "PNAME_LN", "PNAME_NS"}
+_UNSIGNED = {"INTEGER", "DECIMAL", "DOUBLE"}
+_SIGNED = {f"{kind}_{sign}" for kind in _UNSIGNED for sign in ("POSITIVE", "NEGATIVE")}
+_LITERAL = {"STRING_LITERAL", "TRUE", "FALSE"} | _UNSIGNED | _SIGNED
+_CALL = {
+    "FUNCTION_0", "FUNCTION_1", "FUNCTION_2", "FUNCTION_3", "FUNCTION_2_3", "FUNCTION_3_4", "FUNCTION_N",
+    "AGGREGATE", "COUNT", "GROUP_CONCAT", "BNODE", "BOUND", "EXISTS", "NOT",
+}  # fmt: skip
+_SIGN = {"BANG", "PLUS", "DASH"}
+_OPERATOR = {"OR", "AND", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
+_PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
+
+# Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
+# whatever else belongs to it are struck off, and so on down the list.
+_TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
+    ("an expression", _CALL | _SIGN | _IRI | {"VAR", "LPAR"}, _LITERAL),
+    ("a condition in brackets", _CALL | {"LPAR"}, _IRI),
+    ("a function call", _CALL, _IRI),
+    ("a variable or term", _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}, set()),
+    ("a predicate", _IRI | {"A"}, {"VAR", "CARET", "BANG", "LPAR"}),
+    ("a value", _IRI | _LITERAL, {"UNDEF"}),
+    ("an operator", {"COMPARISON", "AND", "OR"}, _OPERATOR),
+    ("an operator", {"AND", "OR"}, _OPERATOR),
+    ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
+    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, set()),
+    ("a modifier (ORDER BY, LIMIT, ...)", {"_ORDER", "_LIMIT"}, {"_GROUP", "_HAVING", "_OFFSET", "VALUES"}),
+    ("an IRI", _IRI, set()),
+    ("a number", _UNSIGNED, _SIGNED),
+    ("a variable", {"VAR"}, set()),
+)
+_WORDS = {
+    _END: "the end of the query",
+    "BLANK_NODE_LABEL": "a blank node",
+    "COMPARISON": "a comparison",
+    "INTEGER": "a whole number",
+    "IRIREF": "an IRI in angle brackets",
+    "LANGTAG": "a language tag",
+    "PNAME_NS": "a prefix with its colon",
+    "STRING_LITERAL": "a string",
+}
+_CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]", "RBRACE": "}"}
+_OPENING = {
+    "LBRACE": "{", "LPAR": "(", "LSQB": "[", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
+    "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "__ANON_0": "^^",
+}  # fmt: skip
+_LONGEST_LIST = 6
+
+
+def fault(problem: UnexpectedInput, text: str) -> Fault:
+    """Why the text cannot be read on, and where."""
+    parser: Any = problem.interactive_parser
+    accepted: set[str] = parser.accepts()
+    expected = _listed(list(_names(accepted)))
+    token = problem.token if isinstance(problem, UnexpectedToken) else None
+    if token is not None and token.type == _END:
+        where = position(text, len(text.rstrip()))
+        if not text.strip():
+            return Fault(f"the query is empty; expected {expected}", where)
+        return Fault(f"the query ends too early; expected {expected}", where)
+
+    start = problem.pos_in_stream or 0
+    message = _known_mistake(text, start, token, accepted)
+    if message is None:
+        found = str(token or _WORD.match(text, start)[0])  # type: ignore[index]
+        message = f"expected {expected}, found {_shown(found)}"
+    return Fault(message, position(text, start))
+
+
+def position(text: str, index: int) -> Position:
+    """Line and column of a place in the text, counted as Lark counts them."""
+    return Position(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
+
+
+# --- what was expected -----------------------------------------------------------------------------
+
+
+def _names(accepted: set[str]) -> Iterator[str]:
+    rest = set(accepted)
+    groups = []
+    for name, needed, further in _TOGETHER:
+        if needed <= rest:
+            groups.append(name)
+            rest -= needed | further
+    yield from (f"'{sign}'" for terminal, sign in _CLOSING.items() if terminal in rest)
+    yield from groups
+    words = sorted(rest - _CLOSING.keys() - _OPENING.keys(), key=lambda terminal: terminal.lstrip("_"))
+    yield from (_WORDS.get(terminal, terminal.lstrip("_")) for terminal in words)
+    yield from (f"'{sign}'" for terminal, sign in _OPENING.items() if terminal in rest)
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _LONGEST_LIST:
+        return ", ".join(names[:_LONGEST_LIST]) + " or the like"
+    *most, last = names or ["nothing more"]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+# --- what was found --------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W\d]\w*|.", re.DOTALL)
+
+
+def _shown(found: str) -> str:
+    if len(found) == 1 and not (found.isascii() and found.isprintable()):
+        return f"U+{ord(found):04X} ({unicodedata.name(found, 'a control character')})"
+    line = found.split("\n", 1)[0]
+    return f"'{line}'" if len(line) <= 40 and line == found else f"'{line[:40]}...'"
+
+
+def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str]) -> str | None:
+    """What is wrong with something that began well, or belongs elsewhere; None if nothing is known."""
+    rest = text[start:]
+    kind = token.type if token is not None else None
+    if rest.startswith("<") and "IRIREF" in accepted:
+        return _malformed_iri(rest)
+    if kind == "IRIREF" and "COMPARISON" in accepted:
+        return f"{_shown(str(token))} reads as an IRI here; for a comparison, put a space after '<'"
+    if kind in _CALL and {"VAR", "LPAR"} <= accepted and not accepted & _IRI:
+        return f"an expression in SELECT needs brackets and a name, as in ({token}(...) AS ?name)"
+    if kind not in (None, "QUESTION"):
+        return None
+    if rest.startswith(("'", '"')):
+        return _malformed_string(rest)
+    call = re.match(r"([^\W\d]\w*)\s*\(", rest)
+    if call and "FUNCTION_1" in accepted:
+        return f"there is no function {_shown(call[1])}"
+    return next((message for sign, message in _UNFINISHED.items() if rest.startswith(sign)), None)
+
+
+_UNFINISHED = {
+    "?": "a variable needs a name after '?'",
+    "$": "a variable needs a name after '$'",
+    "_:": "a blank node needs a label after '_:'",
+    "@": "a language tag needs letters after '@', as in \"chat\"@fr",
+    "%": "in a name, '%' needs two hexadecimal digits after it",
+    "\\": "in a name, a backslash can only stand before one of _~.-!$&'()*+,;=/?#@%",
+}
+_STRING = re.compile(
+    r"""(?P<quotes>'{3}|"{3}|'|")(?P<text>(?:\\.|(?!(?P=quotes))[^\\])*)(?P<end>(?P=quotes)?)""", re.DOTALL
+)
+_UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]|\\["'bfnrt\\])*?(\\[^"'bfnrt\\])""", re.DOTALL)
+_FORBIDDEN_IN_IRI = re.compile(r'[\x00-\x20<"{}|^`\\]')
+
+
+def _malformed_string(rest: str) -> str | None:
+    match = _STRING.match(rest)
+    assert match is not None
+    escape = _UNKNOWN_ESCAPE.match(match["text"])
+    if escape is not None:
+        return f"the string has an unknown escape, {escape[1]}; a backslash itself is written \\\\"
+    if len(match["quotes"]) == 3:
+        return None if match["end"] else f"the string is not closed with {match['quotes']}"
+    if not match["end"] or "\n" in match["text"] or "\r" in match["text"]:
+        return "the string is not closed on its line; three quotation marks can hold several lines"
+    return None
+
+
+def _malformed_iri(rest: str) -> str | None:
+    line = rest.split("\n", 1)[0]
+    end = line.find(">")
+    if end < 0:
+        return "the IRI is not closed with '>'"
+    bad = _FORBIDDEN_IN_IRI.search(line, 1, end)
+    if bad is None:
+        return None
+    what = "a space" if bad[0] == " " else _shown(bad[0])
+    return f"the IRI {_shown(line[: end + 1])} cannot contain {what}"

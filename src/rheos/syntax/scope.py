@@ -1,0 +1,217 @@
+"""A syntax tree comes in; nothing goes out but a `Fault` where a rule of scope beyond the grammar is broken.
+
+The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
+(11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
+and a blank node label stays inside one basic graph pattern (5.1.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rheos.syntax import ast
+from rheos.syntax.terms import Fault
+
+Names = set[str]
+
+
+def check(query: ast.Query) -> None:
+    """Raise a `Fault` at the first place where the query breaks a rule of scope."""
+    checker = _Checker()
+    match query.form:
+        case ast.SelectQuery() as select:
+            checker.select(select)
+        case (
+            ast.ConstructQuery(where=where, modifiers=modifiers)
+            | ast.AskQuery(where=where, modifiers=modifiers)
+        ):
+            checker.modifiers(modifiers, checker.group(where))
+        case ast.DescribeQuery(where=pattern, modifiers=modifiers):
+            checker.modifiers(modifiers, checker.group(pattern) if pattern else set())
+
+
+class _Checker:
+    """Walks the patterns once; each visit checks what is inside and returns the variables in scope."""
+
+    def __init__(self) -> None:
+        self._block_of_label: dict[str, int] = {}
+        self._blocks = 0
+
+    # --- patterns ----------------------------------------------------------------------------------
+
+    def group(self, group: ast.Group) -> Names:
+        scope: Names = set()
+        block = self._new_block()
+        for element in group.elements:
+            match element:
+                case ast.Triples(triples=triples):
+                    self._labels(triples, block)
+                    scope |= _variables(triples)
+                case ast.Filter(condition=condition):
+                    self._plain(condition, "a FILTER")
+                    continue  # the only element that does not end a basic graph pattern
+                case ast.Bind(expression=expression, variable=variable):
+                    self._plain(expression, "a BIND")
+                    _must_be_new(variable, scope)
+                    scope.add(variable.name)
+                case ast.Values():
+                    scope |= _given(element)
+                case _:
+                    scope |= self._nested(element)
+            block = self._new_block()
+        return scope
+
+    def _nested(self, element: ast.Pattern) -> Names:
+        match element:
+            case ast.Group():
+                return self.group(element)
+            case ast.Optional(pattern=pattern):
+                return self.group(pattern)
+            case ast.Union(options=options):
+                return set().union(*[self.group(option) for option in options])
+            case ast.Graph(name=name, pattern=pattern) | ast.Service(name=name, pattern=pattern):
+                scope = self.group(pattern)
+                return scope | {name.name} if isinstance(name, ast.Var) else scope
+            case ast.SubSelect(query=query):
+                return self.select(query)
+            case ast.Minus(pattern=pattern):
+                self.group(pattern)
+        return set()
+
+    # --- blank nodes -------------------------------------------------------------------------------
+
+    def _new_block(self) -> int:
+        self._blocks += 1
+        return self._blocks
+
+    def _labels(self, triples: tuple[ast.Triple, ...], block: int) -> None:
+        for triple in triples:
+            for term in (triple.subject, triple.object):
+                if not isinstance(term, ast.BlankNode) or term.label.startswith("."):
+                    continue
+                if self._block_of_label.setdefault(term.label, block) != block:
+                    message = f"the blank node _:{term.label} is already used in another basic graph pattern"
+                    raise Fault(f"{message}; use a variable to join the two", term.position)
+
+    # --- SELECT and the modifiers ------------------------------------------------------------------
+
+    def select(self, query: ast.SelectQuery) -> Names:
+        visible = self.group(query.where)
+        keys = self.modifiers(query.modifiers, visible)
+        items = query.projection or ()
+        aggregated = any(map(_has_aggregate, _expressions(query)))
+        grouped = bool(query.modifiers.group_by) or aggregated
+        given = _given(query.modifiers.values)
+        if query.projection is None:
+            if grouped:
+                why = "GROUP BY" if query.modifiers.group_by else "an aggregate"
+                raise Fault(f"SELECT * cannot stand with {why}; name the variables", query.position)
+            return visible | given
+
+        scope = (keys if grouped else visible) | given
+        projected: Names = set()
+        for item in items:
+            assert item.variable is not None
+            if item.expression is None:
+                if grouped:
+                    _must_be_grouped(item.variable, scope | projected)
+            else:
+                self._with_aggregates(item.expression)
+                if grouped:
+                    for variable in _outside_aggregates(item.expression):
+                        _must_be_grouped(variable, scope | projected)
+                _must_be_new(item.variable, scope | projected)
+            projected.add(item.variable.name)
+        return projected
+
+    def modifiers(self, modifiers: ast.Modifiers, visible: Names) -> Names:
+        """Check the modifiers over a pattern with these variables; the keys of GROUP BY are returned."""
+        keys: Names = set()
+        for key in modifiers.group_by:
+            if key.expression is not None:
+                self._plain(key.expression, "GROUP BY")
+            if key.variable is not None:
+                if key.expression is not None:
+                    _must_be_new(key.variable, visible | keys)
+                keys.add(key.variable.name)
+        for condition in modifiers.having:
+            self._with_aggregates(condition)
+        for order in modifiers.order_by:
+            self._with_aggregates(order.expression)
+        return keys
+
+    # --- expressions -------------------------------------------------------------------------------
+
+    def _plain(self, expression: ast.Expression, where: str) -> None:
+        """An expression where no aggregate may stand."""
+        for node, _ in _walk(expression):
+            if isinstance(node, ast.Aggregate):
+                message = f"the aggregate {node.name} cannot stand in {where}"
+                raise Fault(f"{message}; only in SELECT, HAVING and ORDER BY", node.position)
+            if isinstance(node, ast.Exists):
+                self.group(node.pattern)
+
+    def _with_aggregates(self, expression: ast.Expression) -> None:
+        for node, inside in _walk(expression):
+            if isinstance(node, ast.Aggregate) and inside:
+                raise Fault(f"the aggregate {node.name} cannot stand in another aggregate", node.position)
+            if isinstance(node, ast.Exists):
+                self.group(node.pattern)
+
+
+def _must_be_new(variable: ast.Var, scope: Names) -> None:
+    if variable.name in scope:
+        raise Fault(f"?{variable.name} already has a value here; AS needs a new variable", variable.position)
+
+
+def _must_be_grouped(variable: ast.Var, scope: Names) -> None:
+    if variable.name not in scope:
+        message = f"?{variable.name} is neither in GROUP BY nor in an aggregate"
+        raise Fault(f"{message}; SAMPLE(?{variable.name}) would take any of its values", variable.position)
+
+
+def _walk(expression: ast.Expression) -> Iterator[tuple[ast.Expression, bool]]:
+    """Each node of an expression, and whether it is inside an aggregate; not into EXISTS.
+
+    Without recursion: a sum of many terms is as deep as it is long.
+    """
+    pending = [(expression, False)]
+    while pending:
+        node, inside = pending.pop()
+        yield node, inside
+        match node:
+            case ast.Call(arguments=arguments) | ast.FunctionCall(arguments=arguments):
+                pending.extend((argument, inside) for argument in reversed(arguments))
+            case ast.Aggregate(argument=argument) if argument is not None:
+                pending.append((argument, True))
+
+
+def _has_aggregate(expression: ast.Expression) -> bool:
+    return any(isinstance(node, ast.Aggregate) for node, _ in _walk(expression))
+
+
+def _outside_aggregates(expression: ast.Expression) -> Iterator[ast.Var]:
+    return (node for node, inside in _walk(expression) if isinstance(node, ast.Var) and not inside)
+
+
+def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
+    """Where an aggregate makes the whole query a grouped one."""
+    for item in query.projection or ():
+        if item.expression is not None:
+            yield item.expression
+    yield from query.modifiers.having
+    for order in query.modifiers.order_by:
+        yield order.expression
+
+
+def _variables(triples: tuple[ast.Triple, ...]) -> Names:
+    return {
+        term.name
+        for triple in triples
+        for term in (triple.subject, triple.predicate, triple.object)
+        if isinstance(term, ast.Var)
+    }
+
+
+def _given(values: ast.Values | None) -> Names:
+    return {variable.name for variable in values.variables} if values else set()
