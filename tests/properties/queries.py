@@ -47,7 +47,8 @@ def random_trial(choose: Chooser, data: Data, features: Features) -> Trial:
         case _:
             where, _ = patterns.group(place)
             text = f"ASK {clause}{where}"
-    return Trial(data.text, PROLOGUE + text, PROLOGUE + text)
+    text = PROLOGUE + text
+    return Trial(data.text, patterns.spell(text, reference=False), patterns.spell(text, reference=True))
 
 
 def dataset(choose: Chooser) -> tuple[Place, str]:
@@ -78,7 +79,8 @@ def select(choose: Chooser, patterns: Patterns, place: Place, clause: str, data:
         names = [name for name, certain in chosen.scope.items() if certain and name in VALUE_POOLS]
         if names:
             tail = f" VALUES {patterns.data_block([choose.pick(names)])[0]}"
-    query, reference = PROLOGUE + body + ordering + tail, PROLOGUE + body + tail
+    query = patterns.spell(PROLOGUE + body + ordering + tail, reference=False)
+    reference = patterns.spell(PROLOGUE + body + tail, reference=True)
     return Trial(data.text, query, reference, chosen.reduced, count_only, order)
 
 
