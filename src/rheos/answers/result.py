@@ -1,4 +1,4 @@
-"""What a one-shot query answers: an Arrow table of terms comes in, rows, triples, a boolean or text go out."""
+"""What a query answers: an Arrow table of terms comes in, rows, triples, a boolean or text go out."""
 
 from __future__ import annotations
 

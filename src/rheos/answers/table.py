@@ -1,4 +1,4 @@
-"""Answers for human eyes: columns of terms come in, a table for the terminal, as plain text or as HTML goes out."""
+"""Answers for human eyes: columns of terms come in, a table for the terminal, in text or HTML goes out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from rheos.terms import RDF, XSD, split_literal
 _NUMBERS = frozenset(
     f"^^<{XSD}{name}>"
     for name in (
-        "integer decimal double float long int short byte nonNegativeInteger positiveInteger "
-        "nonPositiveInteger negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
-    ).split()
+        *("integer", "decimal", "double", "float", "long", "int", "short", "byte"),
+        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
+        *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
+    )
 )
 _BARE = _NUMBERS | {
     f"^^<{XSD}{name}>"
@@ -67,9 +68,7 @@ def plain(variables: Sequence[str], table: pa.Table, prefixes: Mapping[str, str]
     """Text in columns, as wide as it needs to be: for files, pipes and tests."""
     cells = _cells(variables, table, prefixes or {})
     right = [_is_numeric(table[name]) for name in variables]
-    widths = [
-        max([len(name) + 1, *map(len, column)]) for name, column in zip(variables, cells, strict=True)
-    ]
+    widths = [max([len(name) + 1, *map(len, column)]) for name, column in zip(variables, cells, strict=True)]
 
     def line(values: Sequence[str]) -> str:
         padded = (

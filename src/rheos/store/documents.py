@@ -61,7 +61,7 @@ class Document:
                 packed = magic == _GZIP_MAGIC
                 if not packed and magic and self.path and self.path.name.endswith(formats.GZIP_EXTENSION):
                     raise LoadError("its name ends in .gz, but it is not gzip data", self.name)
-                text = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if packed else raw  # type: ignore[arg-type]
+                text = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if packed else raw
                 if text.read(3) != _BYTE_ORDER_MARK:
                     text.seek(0)
                 yield text

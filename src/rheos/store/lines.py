@@ -3,7 +3,7 @@
 Two ways, one result. Most lines of most files have the one plain shape that writers give them: single spaces,
 no escapes, no comments. These are recognised by one regular expression over the whole column and cut at their
 spaces by position, without a Python object per line (`clean`). The expression accepts only what is right for
-certain; every other line goes one by one through pyoxigraph (`exact`), which decides what is valid and why not.
+certain; every other line goes one by one through pyoxigraph (`exact`), which decides what is valid.
 
 Everything here is a pure function of Arrow arrays, so that it runs in a Spark task as well as in the driver.
 """
@@ -121,7 +121,7 @@ def exact_term(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> st
 
 
 def parse(lines: pa.Array, shape: Shape, blank_prefix: str = "") -> Parsed:
-    """The terms of all lines, in the order of the lines; `blank_prefix` goes before every blank node's label."""
+    """The terms of all lines, in their order; `blank_prefix` goes before every blank node's label."""
     lines = _as_strings(lines)
     cut = clean(lines, shape) if len(lines) >= _FEW else _none_of(lines, shape)
     return _complete(lines, cut, shape, blank_prefix)
@@ -227,7 +227,7 @@ def _no_terms(width: int) -> tuple[pa.Array, ...]:
 
 
 def _cut(lines: pa.Array, taken: Positions, width: int) -> list[pa.Array]:
-    """The terms of the taken lines: a term ends at the first space after it, a literal after its last quote."""
+    """The terms of the taken lines: a term ends at the next space, a literal after its last quote."""
     _, offsets, data = lines.buffers()
     if not len(taken) or data is None:
         return list(_no_terms(width))
