@@ -18,12 +18,9 @@ _IRI = {"IRIREF", "PNAME_LN", "PNAME_NS"}
 _UNSIGNED = {"INTEGER", "DECIMAL", "DOUBLE"}
 _SIGNED = {f"{kind}_{sign}" for kind in _UNSIGNED for sign in ("POSITIVE", "NEGATIVE")}
 _LITERAL = {"STRING_LITERAL", "TRUE", "FALSE"} | _UNSIGNED | _SIGNED
-_CALL = {
-    "FUNCTION_0", "FUNCTION_1", "FUNCTION_2", "FUNCTION_3", "FUNCTION_2_3", "FUNCTION_3_4", "FUNCTION_N",
-    "AGGREGATE", "COUNT", "GROUP_CONCAT", "BNODE", "BOUND", "EXISTS", "NOT",
-}  # fmt: skip
+_CALL = {"FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "BOUND", "EXISTS", "NOT"}
 _SIGN = {"BANG", "PLUS", "DASH"}
-_OPERATOR = {"OR", "AND", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
+_OPERATOR = {"OR", "AND", "EQUAL", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
 _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
 
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
@@ -35,7 +32,6 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a variable or term", _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}, set()),
     ("a predicate", _IRI | {"A"}, {"VAR", "CARET", "BANG", "LPAR"}),
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
-    ("an operator", {"COMPARISON", "AND", "OR"}, _OPERATOR),
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
     ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, set()),
@@ -138,7 +134,7 @@ def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str
     if rest.startswith(("'", '"')):
         return _malformed_string(rest)
     call = re.match(r"([^\W\d]\w*)\s*\(", rest)
-    if call and "FUNCTION_1" in accepted:
+    if call and "FUNCTION" in accepted:
         return f"there is no function {_shown(call[1])}"
     return next((message for sign, message in _UNFINISHED.items() if rest.startswith(sign)), None)
 

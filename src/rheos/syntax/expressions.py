@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from lark import Token
 
 from rheos.errors import Position
 from rheos.syntax import ast, terms
-from rheos.syntax.terms import position
+from rheos.syntax.terms import Fault, position
 
 _SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
 
 
+_ONE = (
+    "ABS", "CEIL", "DATATYPE", "DAY", "ENCODE_FOR_URI", "FLOOR", "HOURS", "IRI", "ISBLANK", "ISIRI",
+    "ISLITERAL", "ISNUMERIC", "ISURI", "LANG", "LCASE", "MD5", "MINUTES", "MONTH", "ROUND", "SECONDS",
+    "SHA1", "SHA256", "SHA384", "SHA512", "STR", "STRLEN", "TIMEZONE", "TZ", "UCASE", "URI", "YEAR",
+)  # fmt: skip
+_TWO = (
+    "CONTAINS", "LANGMATCHES", "SAMETERM", "STRAFTER", "STRBEFORE", "STRDT", "STRENDS", "STRLANG",
+    "STRSTARTS",
+)  # fmt: skip
+_ANY = 2**31
+
+
 class ExpressionBuilder:
     """Expressions, and the terms that patterns share with them."""
+
+    # The least and the most arguments of each built-in of rule 121; a dialect adds its own.
+    ARITIES: ClassVar[dict[str, tuple[int, int]]] = {
+        **dict.fromkeys(("NOW", "RAND", "STRUUID", "UUID"), (0, 0)),
+        **dict.fromkeys(_ONE, (1, 1)),
+        **dict.fromkeys(_TWO, (2, 2)),
+        "BNODE": (0, 1),
+        "COALESCE": (0, _ANY),
+        "CONCAT": (0, _ANY),
+        "IF": (3, 3),
+        "REGEX": (2, 3),
+        "REPLACE": (3, 4),
+        "SUBSTR": (2, 3),
+    }
 
     # --- operators ---------------------------------------------------------------------------------
 
@@ -38,12 +64,16 @@ class ExpressionBuilder:
 
     # --- calls -------------------------------------------------------------------------------------
 
-    def call(self, name: Token, *arguments: ast.Expression) -> ast.Call:
+    def call(self, name: Token, arguments: tuple[ast.Expression, ...]) -> ast.Call:
         known = name.upper()
+        least, most = self.ARITIES[known]
+        if not least <= len(arguments) <= most:
+            takes = "no arguments" if most == 0 else _enumerated(least, most)
+            raise Fault(f"{known} takes {takes}, not {len(arguments)}", position(name))
         return ast.Call(position(name), _SYNONYMS.get(known, known), arguments)
 
-    def call_list(self, name: Token, arguments: tuple[ast.Expression, ...]) -> ast.Call:
-        return self.call(name, *arguments)
+    def bound(self, name: Token, variable: ast.Var) -> ast.Call:
+        return ast.Call(position(name), "BOUND", (variable,))
 
     def expression_list(self, *expressions: ast.Expression) -> tuple[ast.Expression, ...]:
         return expressions
@@ -110,6 +140,11 @@ class ExpressionBuilder:
 
     def boolean_literal(self, token: Token) -> ast.Literal:
         return terms.typed(token, "boolean")
+
+
+def _enumerated(least: int, most: int) -> str:
+    numbers = str(least) if least == most else f"{least} or {most}"
+    return f"{numbers} argument" if most == 1 else f"{numbers} arguments"
 
 
 def _take_sign(product: ast.Expression) -> tuple[str, ast.Expression]:

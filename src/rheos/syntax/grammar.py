@@ -14,6 +14,7 @@ from lark import Lark
 
 from rheos.syntax import ast
 from rheos.syntax.build import Builder
+from rheos.syntax.lexer import SharedLexer
 
 # A dialect is the texts of its grammar, the base first, and the class that builds its tree.
 DIALECTS: dict[str, tuple[tuple[str, ...], type[Builder]]] = {
@@ -35,6 +36,7 @@ class Parser:
             maybe_placeholders=False,
             transformer=_Reductions(builder),
             cache=_cache_file(name),
+            _plugins={"ContextualLexer": SharedLexer},
         )
 
     def parse(self, text: str) -> ast.Query:

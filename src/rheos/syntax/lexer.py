@@ -1,0 +1,44 @@
+"""A text comes in, tokens go out: Lark's contextual lexer, with one regular expression for all its states.
+
+Lark compiles one expression for each set of terminals that may come next, which took most of the time of
+a first parse. Here all states first share the one of all terminals. Its alternatives stand in the same order
+as in those of the states, so what it finds is what the state's own would find, if the state accepts it;
+only if it does not is the state's own compiled and asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark.lexer import BasicLexer, ContextualLexer
+
+
+class _StateLexer(BasicLexer):
+    """The lexer of the states that accept the same terminals."""
+
+    shared: Any = None
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.callback = {}
+        self._accepted = frozenset(terminal.name for terminal in self.terminals)
+
+    def match(self, text: Any, pos: int) -> Any:
+        if self.shared is not None:
+            found = self.shared.match(text, pos)
+            # A callback of the shared lexer may turn a token into one that this state does not know.
+            if found is not None and found[1] in self._accepted and found[1] not in self.shared.callback:
+                return found
+        return self.scanner.match(text, pos)
+
+
+class SharedLexer(ContextualLexer):
+    """A plug-in for Lark in the place of its contextual lexer."""
+
+    BasicLexer = _StateLexer
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for lexer in self.lexers.values():
+            assert isinstance(lexer, _StateLexer)
+            lexer.shared = self.root_lexer
