@@ -1,66 +1,12 @@
-"""The parts of the command line that need no engine: messages, cells of a table, choice of a format."""
+"""The parts of the command line that need no engine: messages and exit statuses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import pyoxigraph as ox
 import pytest
 import typer
 
 from rheos.cli import failures
-from rheos.cli.table import LONG, table_text
 from rheos.errors import EnvironmentFault, Position, QuerySyntaxError
-from rheos.terms import XSD
-
-PREFIXES = {"": "http://e/", "sub": "http://e/sub/"}
-
-
-@dataclass
-class Solutions:
-    variables: list[str]
-    rows: list[dict[str, object]]
-
-
-def shown(*terms: object) -> list[str]:
-    text = table_text(Solutions(["x"], [{"x": term} for term in terms]), PREFIXES)  # type: ignore[arg-type]
-    return text.decode().splitlines()[2:]
-
-
-@pytest.mark.parametrize(
-    ("term", "cell"),
-    [
-        (ox.NamedNode("http://e/a"), ":a"),
-        (ox.NamedNode("http://e/sub/a.b-c"), "sub:a.b-c"),
-        (ox.NamedNode("http://e/sub/"), "<http://e/sub/>"),
-        (ox.NamedNode("http://e/a/b"), "<http://e/a/b>"),
-        (ox.NamedNode("http://other/a"), "<http://other/a>"),
-        (ox.Literal("plain [red]text[/red]"), "plain [red]text[/red]"),
-        (ox.Literal("two\nlines\x1b[0m"), "two\\nlines\\x1b[0m"),
-        (ox.Literal("Hafen", language="de"), "Hafen @de"),
-        (ox.Literal("P1D", datatype=ox.NamedNode("http://e/span")), "P1D ^^:span"),
-        (ox.Literal("2026-01-01", datatype=ox.NamedNode(XSD + "date")), "2026-01-01"),
-        (ox.Literal("05", datatype=ox.NamedNode(XSD + "integer")), "05"),
-        (ox.BlankNode("b"), "_:b"),
-        (None, ""),
-    ],
-)
-def test_cells(term: object, cell: str) -> None:
-    assert shown(term) == [cell]
-
-
-def test_numbers_stand_to_the_right() -> None:
-    number = ox.NamedNode(XSD + "integer")
-    assert shown(ox.Literal("5", datatype=number), ox.Literal("10", datatype=number)) == [" 5", "10"]
-
-
-def test_long_tables_keep_their_columns() -> None:
-    lines = shown(*(ox.Literal(str(number)) for number in range(LONG + 1)))
-    assert lines == [str(number) for number in range(LONG + 1)]
-
-
-def test_no_variables() -> None:
-    assert table_text(Solutions([], [{}, {}]), {}) == b"2 solutions, no variables\n"  # type: ignore[arg-type]
 
 
 def ended(error: BaseException, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

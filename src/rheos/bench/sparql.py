@@ -21,6 +21,7 @@ from rheos.bench import Settings, data
 from rheos.bench.queries import SMALL, TWENTY_LINES, VARIED
 from rheos.bench.report import Measured, duration, heading, median_time, ratio, table, timed
 from rheos.cli.progress import progress
+from rheos.engine import Execution
 from rheos.errors import EvaluationError
 
 SMALL_TRIPLES = 1000
@@ -66,13 +67,12 @@ def one_process(small: Path, runs: int) -> list[Measured]:
     several = runs * 4
     with progress("queries in one process"), Engine() as engine:
         engine.load(str(small))
-        ask = {execution: _asking(engine, execution) for execution in ("local", "catalyst")}
-        for warm_up in (ask["local"], ask["catalyst"]):
-            for _ in range(min(runs, 3)):
-                warm_up(SMALL)
+        local, catalyst = _asking(engine, "local"), _asking(engine, "catalyst")
+        for warm_up in [local, catalyst] * min(runs, 3):
+            warm_up(SMALL)
         return [
-            Measured("further query, local, warm", median_time(lambda: ask["local"](SMALL), several), 0.03),
-            Measured("further query, Spark, warm", median_time(lambda: ask["catalyst"](SMALL), several), 0.6),
+            Measured("further query, local, warm", median_time(lambda: local(SMALL), several), 0.03),
+            Measured("further query, Spark, warm", median_time(lambda: catalyst(SMALL), several), 0.6),
             Measured(
                 "parse and compile 20 lines, warm",
                 median_time(lambda: engine.explain(TWENTY_LINES), several),
@@ -108,7 +108,7 @@ def volume(folder: Path, settings: Settings) -> None:
     table(["query", "rows", "local", "catalyst", "pyoxigraph", "local ratio", "catalyst ratio"], rows)
 
 
-def _asking(engine: Engine, execution: str) -> Ask:
+def _asking(engine: Engine, execution: Execution) -> Ask:
     return lambda text: len(engine.query(text, execution=execution).rows)
 
 

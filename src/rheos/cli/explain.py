@@ -12,4 +12,4 @@ def show(source: Source, session: Session) -> None:
 
     rheos.parse(source.text, base=session.base)
     with session.engine() as engine:
-        write(engine.explain(source.text, base=session.base).encode(), None)
+        write(engine.explain(source.text, base=session.base), None)

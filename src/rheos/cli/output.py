@@ -1,4 +1,4 @@
-"""A result goes in, its bytes come out in the form asked for, on standard output or in a file."""
+"""A result comes in and goes out in the form asked for, to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from rheos.errors import LoadError
 from rheos.syntax import ast
 
 if TYPE_CHECKING:
-    from rheos import Result
+    import pyarrow as pa
+
+    from rheos.answers.result import Result
+
+CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"
 
 SOLUTION_FORMATS = (Format.json, Format.xml, Format.csv, Format.tsv, Format.table)
 # A graph in JSON is JSON-LD and in XML it is RDF/XML, so the short names serve for both kinds of result.
@@ -26,6 +30,7 @@ GRAPH_FORMATS = {
     Format.jsonld: Format.jsonld,
     Format.xml: Format.rdfxml,
     Format.json: Format.jsonld,
+    Format.table: Format.table,
 }
 BY_ENDING = {
     ".json": Format.json,
@@ -74,29 +79,32 @@ def check_target(output: Path | None) -> None:
         raise LoadError("cannot write: permission denied", str(output))
 
 
-def render(result: Result, form: Format, query: ast.Query) -> bytes:
-    """The result as the bytes to write."""
-    if form is Format.table:
-        from rheos.cli.table import table_text
+def present(result: Result, form: Format, output: Path | None) -> None:
+    """The result in the form chosen, to its place; on a terminal a table fits the window and has colours."""
+    if form is not Format.table or result.kind == "ask":
+        write(result.serialize(form.value), output)
+        return
+    from rheos.answers import table
 
-        if result.kind == "ask":
-            return b"true" if result.boolean else b"false"
-        return table_text(result, prefixes(query))
-    content = result.serialize(form.value)
-    return content if isinstance(content, bytes) else content.encode()
-
-
-def prefixes(query: ast.Query) -> dict[str, str]:
-    """The prefixes of a query by name, those with an absolute IRI; a later one replaces an earlier."""
-    return {
-        item.prefix: item.iri.value
-        for item in query.prologue
-        if isinstance(item, ast.Prefix) and ":" in item.iri.value
-    }
+    terms = _without_control_characters(result.arrow)
+    if output is None and sys.stdout.isatty():
+        table.show(terms.column_names, terms, result.prefixes)
+    else:
+        write(table.plain(terms.column_names, terms, result.prefixes), output)
 
 
-def write(content: bytes, output: Path | None) -> None:
-    """All of the content, ended by a line feed."""
+def _without_control_characters(terms: pa.Table) -> pa.Table:
+    """Data must not move the cursor or colour a terminal; ends of lines and tabs are the table's to show."""
+    import pyarrow.compute as pc
+
+    for at, name in enumerate(terms.column_names):
+        terms = terms.set_column(at, name, pc.replace_substring_regex(terms[name], CONTROL, "\ufffd"))
+    return terms
+
+
+def write(text: str, output: Path | None) -> None:
+    """All of the text in UTF-8, whatever the terminal's locale, and ended by a line feed."""
+    content = text.encode()
     if content and not content.endswith(b"\n"):
         content += b"\n"
     if output is not None:

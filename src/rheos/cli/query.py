@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rheos.cli.options import Execution, Format
-from rheos.cli.output import check_target, chosen_format, render, write
+from rheos.cli.output import check_target, chosen_format, present
 from rheos.cli.progress import progress
 from rheos.cli.session import Session, Source
 
@@ -21,5 +21,4 @@ def answer(source: Source, session: Session, format: Format | None, output: Path
         where = " on Spark" if session.execution is Execution.catalyst else ""
         with progress(f"answering{where}"):
             result = engine.query(source.text, base=session.base)
-            content = render(result, form, parsed)
-        write(content, output)
+        present(result, form, output)

@@ -41,7 +41,7 @@ class Session:
         """An engine that holds the data of this session."""
         from rheos import Engine
 
-        with Engine(execution=self.execution.value) as engine:
+        with Engine(execution=self.execution.value, entailment=self.entailment.value) as engine:
             for path in self.data:
                 with progress(f"loading {path}"):
                     engine.load(path)
