@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any
 
+import lark
 from lark import Lark
 
 from rheos.syntax import ast
@@ -22,29 +28,36 @@ DIALECTS: dict[str, tuple[tuple[str, ...], type[Builder]]] = {
 }
 
 
-class Parser:
-    """One dialect's tables and the builder that they call; it takes one text at a time."""
+def grammar(dialect: str) -> str:
+    """The grammar of a dialect: the base and, after it, what the dialect extends and overrides."""
+    names, _ = DIALECTS[dialect]
+    folder = files("rheos.syntax")
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
-    def __init__(self, text: str, builder: Builder, name: str) -> None:
+
+@cache
+def parser(dialect: str) -> Parser:
+    _, builder = DIALECTS[dialect]
+    return Parser(grammar(dialect), builder())
+
+
+class Parser:
+    """The tables of a grammar and the builder that they call; it takes one text at a time."""
+
+    def __init__(self, text: str, builder: Builder) -> None:
         self._builder = builder
         self._lock = Lock()
-        self.lark = Lark(
-            text,
-            parser="lalr",
-            lexer="contextual",
-            start="query_unit",
-            maybe_placeholders=False,
-            transformer=_Reductions(builder),
-            cache=_cache_file(name),
-            _plugins={"ContextualLexer": SharedLexer},
-        )
+        self._lark = _tables(text, {"transformer": _Reductions(builder), "_plugins": _PLUGINS})
 
     def parse(self, text: str) -> ast.Query:
         with self._lock:
             self._builder.start(text)
-            tree: Any = self.lark.parse(text)
+            tree: Any = self._lark.parse(text)
             assert isinstance(tree, ast.Query)
             return tree
+
+
+_PLUGINS = {"ContextualLexer": SharedLexer}
 
 
 class _Reductions:
@@ -60,32 +73,31 @@ class _Reductions:
         return lambda children: method(*children)
 
 
-def grammar(dialect: str) -> str:
-    """The grammar of a dialect: the base and, after it, what the dialect extends and overrides."""
-    names, _ = DIALECTS[dialect]
-    folder = files("rheos.syntax")
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+def _tables(text: str, options: dict[str, Any]) -> Lark:
+    """The parser of a grammar, with its tables from the user's cache, or else made and put there.
 
-
-@cache
-def parser(dialect: str) -> Parser:
-    _, builder = DIALECTS[dialect]
-    return Parser(grammar(dialect), builder(), dialect)
-
-
-def _cache_file(name: str) -> str | bool:
-    """Where Lark may keep its tables, or False.
-
-    The file is a pickle, so it must not lie where another user could have put it: the folder is the
-    user's own, not the shared one for temporary files. Lark checks that the file fits the grammar, and builds
-    the tables anew when it does not or cannot be read.
+    Not with the cache that Lark has itself: that is a pickle in the folder for temporary files, where another
+    user could have put one, and it is written in place, where another process could read the half of it.
     """
-    try:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(home, "rheos")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            return False
-    except (OSError, RuntimeError):
-        return False
-    return str(folder / f"{name}.grammar")
+    file = _cache_file(text)
+    # A file that is absent, cut off or of another make is as good as none, however that shows.
+    with suppress(Exception):
+        kept = pickle.loads(file.read_bytes())
+        loaded: Lark = Lark._load_from_dict(kept["data"], kept["memo"], **options)  # type: ignore[no-untyped-call]
+        return loaded
+    made = Lark(
+        text, parser="lalr", lexer="contextual", start="query_unit", maybe_placeholders=False, **options
+    )
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=file.parent, delete=False) as new:
+            made.save(new, exclude_options=options)
+        os.replace(new.name, file)
+    return made
+
+
+def _cache_file(text: str) -> Path:
+    make = f"{text}{lark.__version__}{sys.version_info[:2]}"
+    # A user without a home has no cache: nothing can be made or read below the null device.
+    home = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", os.devnull), ".cache")
+    return Path(home, "rheos", hashlib.sha256(make.encode()).hexdigest()[:20] + ".grammar")
