@@ -1,0 +1,133 @@
+"""Aggregates (18.5.1): a set function and its row come in, the SQL of its term over a group goes out.
+
+What an aggregate needs of each row is shared as columns below the grouping. DISTINCT is by term, and
+so is a column as well: the number of a row among the rows of its group with the same term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rheos.algebra.expressions import Aggregate, Exists
+from rheos.sql import constants as c
+from rheos.sql.dialect import EXACT, FRACTION
+from rheos.sql.expressions import compiled
+from rheos.sql.functions.numbers import quotient
+from rheos.sql.lexical import number_term
+from rheos.sql.ordering import of_value
+from rheos.sql.scope import Scope
+from rheos.sql.values import Number, TextValue, Value, integer, once
+
+TOTAL = "DECIMAL(38,0)"
+
+
+class Above:
+    """The scope above a grouping: there is no column to share what is computed from aggregates."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.dialect = scope.dialect
+
+    def column(self, variable: str) -> str | None:
+        return self.scope.column(variable)
+
+    def share(self, sql: str) -> str:
+        return sql
+
+    def exists(self, exists: Exists) -> str:
+        return self.scope.exists(exists)
+
+
+def aggregate(aggregate: Aggregate, scope: Scope, partition: Sequence[str], row: Sequence[str]) -> str:
+    """The SQL of an aggregate, to stand in the SELECT of a grouping by `partition`.
+
+    `row` has all the columns of a solution, which COUNT(DISTINCT *) compares.
+    """
+    above = Above(scope)
+    if aggregate.argument is None:
+        where = first_of_its_kind(scope, partition, row) if aggregate.distinct else None
+        return integer(above, f"count(*){_filter(where)}").term
+    value = compiled(aggregate.argument, scope)
+    term = once(scope, value.term)
+    where = f"{term} IS NOT NULL"
+    if aggregate.distinct:
+        where += f" AND {first_of_its_kind(scope, partition, [term])}"
+    match aggregate.name:
+        case "COUNT":
+            return integer(above, f"count(*){_filter(where)}").term
+        case "SUM":
+            return number_term(total(value, above, scope, term, where, average=False))
+        case "AVG":
+            return number_term(total(value, above, scope, term, where, average=True))
+        case "MIN" | "MAX" as name:
+            keys = [once(scope, key) for key in of_value(value)] or [term]
+            chosen = scope.dialect.first_by(term, [*keys, term], name == "MAX")
+            return f"{chosen}{_filter(f'{term} IS NOT NULL')}"
+        case "SAMPLE":
+            return f"min({term})"
+        case "GROUP_CONCAT":
+            return joined(value, aggregate.separator, scope, where, term).term
+    raise ValueError(f"no such aggregate: {aggregate.name}")
+
+
+def _filter(where: str | None) -> str:
+    return f" FILTER (WHERE {where})" if where else ""
+
+
+def first_of_its_kind(scope: Scope, partition: Sequence[str], columns: Sequence[str]) -> str:
+    """Whether a row is the first of its group with the same values in some columns."""
+    by = ", ".join([*partition, *columns]) or "1"
+    number = scope.share(f"row_number() OVER (PARTITION BY {by} ORDER BY {columns[0] if columns else '1'})")
+    return f"{number} = 1"
+
+
+def total(value: Value, above: Scope, scope: Scope, term: str, where: str, *, average: bool) -> Number:
+    """SUM or AVG (18.5.1.3, 18.5.1.4): 0 for no rows; an error where one row is an error or no number."""
+    number = value.number
+    d = scope.dialect
+    if number is None:
+        # Whatever rows there are, they are errors.
+        return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN count(*) = 0 THEN CAST(0 AS {EXACT}) END")
+    approx = once(scope, number.observed)
+    # Of numbers that are too long for DECIMAL only an approximate value is known: an error, as on overflow.
+    flawed = f"{term} IS NULL OR {approx} IS NULL"
+    sound = f"count(*) FILTER (WHERE {flawed}) = 0"
+    count = f"count(*) FILTER (WHERE {where})"
+    rank: int | str = number.rank if isinstance(number.rank, int) else once(scope, number.rank)
+    ranks = f"COALESCE(bit_or({rank}){_filter(where)}, {c.RANK_INTEGER})"
+    at_least = f" | {c.RANK_DECIMAL}" if average else ""
+    of_none = f"CASE WHEN {count} = 0 THEN {c.RANK_INTEGER} ELSE" if average else ""
+    rank_sql = f"{of_none} {ranks}{at_least} {'END' if average else ''}".strip()
+
+    def exact() -> str:
+        if number.exact is None:
+            return f"CASE WHEN {sound} AND {count} = 0 THEN CAST(0 AS {EXACT}) END"
+        each = once(scope, number.exact)
+        # Whole parts and fractions apart, for neither sum can overflow; NULL among them is a double.
+        whole = once(scope, d.whole_part(each))
+        part = once(scope, f"CAST({each} - {whole} AS {FRACTION})")
+        wholes = d.try_cast(f"COALESCE(sum({whole}){_filter(where)}, 0)", EXACT)
+        parts = d.try_cast(f"COALESCE(sum({part}){_filter(where)}, 0)", EXACT)
+        both = d.add(wholes, parts)
+        exactly = f"count(*) FILTER (WHERE {where} AND {each} IS NULL) = 0"
+        result = both
+        if average:
+            divisor = f"CAST(greatest({count}, 1) AS {EXACT})"
+            result = quotient(above, both, divisor)
+        return f"CASE WHEN {sound} AND {exactly} THEN {result} END"
+
+    def inexact() -> str:
+        summed = f"COALESCE(sum({approx}){_filter(where)}, CAST(0 AS DOUBLE))"
+        result = f"{summed} / greatest({count}, 1)" if average else summed
+        return f"CASE WHEN {sound} THEN {result} END"
+
+    if number.is_exact and isinstance(number.rank, int) and not average:
+        return Number(above, number.rank, exact)
+    return Number(above, lambda: f"({rank_sql})", exact, inexact, rounded=False)
+
+
+def joined(value: Value, separator: str, scope: Scope, where: str, term: str) -> TextValue:
+    """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms: SPARQL leaves it free."""
+    text = once(scope, value.string)
+    found = scope.dialect.join_texts(text, separator, term, f"{where} AND {text} IS NOT NULL")
+    return TextValue(Above(scope), f"COALESCE({found}, '')")

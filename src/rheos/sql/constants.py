@@ -1,0 +1,157 @@
+"""Values of literals that are known when a query is compiled: a term comes in, a Python value goes out.
+
+This is the same reading of lexical forms as `decode.py` does in SQL, so the patterns are shared.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from rheos.sql.dialect import DIGITS, WHOLE_DIGITS
+from rheos.terms import XSD, is_literal, split_literal
+
+INTEGER, DECIMAL, FLOAT, DOUBLE = (XSD + name for name in ("integer", "decimal", "float", "double"))
+BOOLEAN, DATE_TIME, DATE, TIME = (XSD + name for name in ("boolean", "dateTime", "date", "time"))
+DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION = (
+    XSD + name for name in ("duration", "dayTimeDuration", "yearMonthDuration")
+)
+DURATIONS = (DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION)
+
+# Section 17.1: the types derived from xsd:integer are numeric as well.
+DERIVED_INTEGERS = tuple(
+    XSD + name
+    for name in (
+        "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger",
+        "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte",
+    )
+)  # fmt: skip
+
+# The rank of a number is a set of bits, so that `|` is type promotion (17.3): of two ranks comes the wider.
+RANK_INTEGER, RANK_DECIMAL, RANK_FLOAT, RANK_DOUBLE = 1, 3, 7, 15
+RANKS = {INTEGER: RANK_INTEGER, DECIMAL: RANK_DECIMAL, FLOAT: RANK_FLOAT, DOUBLE: RANK_DOUBLE}
+RANKS.update(dict.fromkeys(DERIVED_INTEGERS, RANK_INTEGER))
+DATATYPE_OF_RANK = {RANK_INTEGER: INTEGER, RANK_DECIMAL: DECIMAL, RANK_FLOAT: FLOAT, RANK_DOUBLE: DOUBLE}
+
+# Lexical forms of XSD, in a syntax that Python, RE2 and Java share.
+INTEGER_FORM = "[+-]?[0-9]+"
+DECIMAL_FORM = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+DOUBLE_FORM = DECIMAL_FORM + "(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+ZONE_FORM = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)"
+DATE_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME_FORM = r"(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
+# At most eight digits each, so that microseconds fit a BIGINT.
+_COUNT = "[0-9]{1,8}"
+DURATION_FORM = (
+    rf"-?P(?:{_COUNT}Y)?(?:{_COUNT}M)?(?:{_COUNT}D)?"
+    rf"(?:T(?:{_COUNT}H)?(?:{_COUNT}M)?(?:{_COUNT}(?:\.[0-9]+)?S)?)?"
+)
+
+MICROS_PER_DAY = 86_400_000_000
+
+_PRECISE = Context(prec=400, rounding=ROUND_HALF_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantNumber:
+    """`exact` is None for floats and doubles, and for what DECIMAL(37,18) cannot hold."""
+
+    rank: int
+    exact: Decimal | None
+    approx: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantMoment:
+    datatype: str
+    micros: int
+    zoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDuration:
+    months: int
+    micros: int
+
+
+def parts(term: str) -> tuple[str, str] | None:
+    """The lexical form and the suffix of a literal."""
+    return split_literal(term) if is_literal(term) else None
+
+
+def datatype(suffix: str) -> str | None:
+    return suffix[3:-1] if suffix.startswith("^^") else None
+
+
+def float32(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def decimal(lexical: str) -> Decimal | None:
+    """A decimal number rounded to 18 digits after the point; None where it has too many before it."""
+    value = Decimal(lexical).quantize(Decimal(1).scaleb(-DIGITS), context=_PRECISE)
+    if abs(value) >= Decimal(10) ** WHOLE_DIGITS:
+        return None
+    return value.to_integral_value() if value == value.to_integral_value() else value.normalize(_PRECISE)
+
+
+def number(lexical: str, kind: str | None) -> ConstantNumber | None:
+    rank = RANKS.get(kind or "")
+    form = {RANK_INTEGER: INTEGER_FORM, RANK_DECIMAL: DECIMAL_FORM}.get(rank or 0, DOUBLE_FORM)
+    if rank is None or not re.fullmatch(form, lexical):
+        return None
+    approx = float(lexical.replace("INF", "inf"))
+    if rank == RANK_FLOAT:
+        approx = float32(approx)
+    return ConstantNumber(rank, decimal(lexical) if rank <= RANK_DECIMAL else None, approx)
+
+
+def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
+    """A date, a time or both, as microseconds since 1970: of UTC, or of no zone in particular."""
+    forms = {DATE_TIME: f"({DATE_FORM})T({TIME_FORM})", DATE: f"({DATE_FORM})()", TIME: f"()({TIME_FORM})"}
+    if kind not in forms:
+        return None
+    found = re.fullmatch(f"{forms[kind]}({ZONE_FORM})?", lexical)
+    if not found:
+        return None
+    day, time, zone = found[1] or "1970-01-01", found[2] or "00:00:00", found[3]
+    whole, _, fraction = time.partition(".")
+    try:
+        start = datetime.strptime(day + "T" + whole.replace("24:00:00", "00:00:00"), "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return None
+    micros = (start.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    micros += int((fraction + "000000")[:6]) + (MICROS_PER_DAY if whole == "24:00:00" else 0)
+    if zone and zone != "Z":
+        offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60_000_000
+        micros -= offset if zone[0] == "+" else -offset
+    return ConstantMoment(kind, micros, zone is not None)
+
+
+def duration(lexical: str, kind: str | None) -> ConstantDuration | None:
+    if kind not in DURATIONS or not re.fullmatch(DURATION_FORM, lexical) or lexical[-1] in "PT":
+        return None
+
+    def part(unit: str, text: str) -> Decimal:
+        found = re.search(rf"([0-9.]+){unit}", text)
+        return Decimal(found[1]) if found else Decimal(0)
+
+    day, _, time = lexical.partition("T")
+    sign = -1 if lexical[0] == "-" else 1
+    months = int(part("Y", day) * 12 + part("M", day))
+    seconds = part("D", day) * 86400 + part("H", time) * 3600 + part("M", time) * 60 + part("S", time)
+    return ConstantDuration(sign * months, sign * int(seconds * 1_000_000))
+
+
+def truth(term: str) -> bool | None:
+    """The value of a well-formed xsd:boolean."""
+    found = parts(term)
+    if found is None or datatype(found[1]) != BOOLEAN:
+        return None
+    return {"true": True, "1": True, "false": False, "0": False}.get(found[0])

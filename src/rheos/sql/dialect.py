@@ -1,0 +1,266 @@
+"""How the two engines spell SQL: texts of SQL come in, texts of SQL go out, none of which ever throws.
+
+`Dialect` prints what both engines write in the same way; `duckdb.py` and `spark.py` say only what differs.
+Every method takes and gives SQL text, and NULL in gives NULL out.
+
+Numbers. An exact number is a DECIMAL(37,18), not (38,18): a sum of two then fits DECIMAL(38,18), so neither
+engine rounds it (Spark) nor throws (DuckDB), and a cast back turns overflow into NULL. A product is
+put together from integer parts of 19 digits and fractions of 18, whose products both engines compute
+exactly; a quotient is an integer division, truncated to 18 digits.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rheos.errors import RheosError
+
+if TYPE_CHECKING:
+    from rheos.sql.paths import Closure
+
+EXACT = "DECIMAL(37,18)"
+WHOLE = "DECIMAL(19,0)"
+FRACTION = "DECIMAL(18,18)"
+
+DIGITS = 18
+WHOLE_DIGITS = 19
+
+_COLUMN = r"""(?:[A-Za-z_]\w*|"[^"]*"|`[^`]*`)(?:\.(?:\w+|"[^"]*"|`[^`]*`))*"""
+_LITERAL = r"(?:-?\d+(?:\.\d+)?|'[^'\\]*')"
+_ATOM = re.compile(rf"{_COLUMN}|{_LITERAL}|CAST\({_LITERAL} AS [A-Z]+(?:\(\d+,\d+\))?\)|\(-\d+\)")
+
+
+class NotExpressible(RheosError):
+    """The query asks for something that the engine at hand cannot do; the message says what."""
+
+
+def is_atom(sql: str) -> bool:
+    """Whether a text is a column or a literal, so that repeating it costs nothing."""
+    return _ATOM.fullmatch(sql) is not None
+
+
+class Dialect(ABC):
+    """One engine's spelling.
+
+    `instant` fixes the value of NOW() (the lexical form of an xsd:dateTime); without it, NOW() is the
+    engine's own time of the statement, which is the same throughout one run of a query.
+    """
+
+    name: str
+    text_type: str
+
+    def __init__(self, instant: str | None = None) -> None:
+        self.instant = instant
+
+    # --- literals and types ---------------------------------------------------------------------
+
+    @abstractmethod
+    def string(self, text: str) -> str:
+        """A string literal."""
+
+    def double(self, value: float) -> str:
+        if value != value:
+            return "CAST('NaN' AS DOUBLE)"
+        if value in (float("inf"), float("-inf")):
+            return f"CAST('{'-' if value < 0 else ''}Infinity' AS DOUBLE)"
+        return f"CAST('{value!r}' AS DOUBLE)"
+
+    def exact(self, value: Decimal) -> str:
+        return f"CAST({value:f} AS {EXACT})" if value >= 0 else f"CAST('{value:f}' AS {EXACT})"
+
+    def cast_text(self, sql: str) -> str:
+        return f"CAST({sql} AS {self.text_type})"
+
+    # --- text -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def starts_with(self, text: str, prefix: str) -> str: ...
+
+    @abstractmethod
+    def ends_with(self, text: str, suffix: str) -> str: ...
+
+    @abstractmethod
+    def after_last(self, text: str, mark: str) -> str:
+        """What follows the last `mark`; the whole text where there is none."""
+
+    @abstractmethod
+    def before_first(self, text: str, mark: str) -> str:
+        """What precedes the first `mark`; the whole text where there is none."""
+
+    @abstractmethod
+    def trim_end(self, text: str, character: str) -> str: ...
+
+    def length(self, text: str) -> str:
+        return f"length({text})"
+
+    def substring(self, text: str, start: str | int, length: str | int | None = None) -> str:
+        """By code point, from 1; `start` must be at least 1 and `length` at least 0."""
+        return f"substring({text}, {start})" if length is None else f"substring({text}, {start}, {length})"
+
+    def position(self, text: str, part: str) -> str:
+        """Where a part first occurs, from 1 and by code point; 0 where it does not."""
+        return f"instr({text}, {part})"
+
+    def contains(self, text: str, part: str) -> str:
+        return f"contains({text}, {part})"
+
+    def replace(self, text: str, old: str, new: str) -> str:
+        return f"replace({text}, {self.string(old)}, {self.string(new)})"
+
+    @abstractmethod
+    def upper(self, text: str) -> str: ...
+
+    @abstractmethod
+    def lower(self, text: str) -> str: ...
+
+    @abstractmethod
+    def encode_for_uri(self, text: str) -> str: ...
+
+    # --- regular expressions ----------------------------------------------------------------------
+
+    @abstractmethod
+    def matches(self, text: str, pattern: str) -> str:
+        """Whether a pattern (SQL of a text) is found anywhere in a text."""
+
+    @abstractmethod
+    def replace_all(self, text: str, pattern: str, replacement: str) -> str: ...
+
+    @abstractmethod
+    def valid_pattern(self, pattern: str, use: str) -> str:
+        """`use`, or NULL where a pattern that is only known at run time is not a regular expression."""
+
+    def extract(self, text: str, pattern: str, group: int) -> str:
+        """A group of the first match; an empty text where there is none."""
+        return f"regexp_extract({text}, {self.string(pattern)}, {group})"
+
+    def matches_all(self, text: str, pattern: str) -> str:
+        """Whether a fixed pattern matches a text from its beginning to its end."""
+        return self.matches(text, self.string(rf"\A(?:{pattern})\z"))
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def try_cast(self, sql: str, kind: str) -> str:
+        return f"try_cast({sql} AS {kind})"
+
+    def to_float(self, double: str) -> str:
+        """A double rounded to the nearest xsd:float, still as a DOUBLE."""
+        return f"CAST(CAST({double} AS FLOAT) AS DOUBLE)"
+
+    @abstractmethod
+    def to_double(self, exact: str) -> str: ...
+
+    @abstractmethod
+    def scientific(self, double: str, digits: int) -> str:
+        """A finite double as `d.ddde±xx` with so many digits after the point."""
+
+    @abstractmethod
+    def exact_text(self, exact: str) -> str:
+        """A decimal in its canonical form (XSD 1.1): no trailing zeros, no point where it is whole."""
+
+    def whole_text(self, exact: str) -> str:
+        return self.cast_text(f"CAST({exact} AS {WHOLE})")
+
+    def add(self, left: str, right: str) -> str:
+        return self.try_cast(f"({left} + {right})", EXACT)
+
+    def subtract(self, left: str, right: str) -> str:
+        return self.try_cast(f"({left} - {right})", EXACT)
+
+    @abstractmethod
+    def whole_part(self, exact: str) -> str:
+        """An exact number cut towards zero, as a DECIMAL(19,0)."""
+
+    @abstractmethod
+    def divide_exact(self, left: str, right: str) -> str:
+        """A quotient cut to 18 digits; NULL for a divisor of 0 and where it cannot be computed exactly.
+
+        Both texts are repeated: pass columns.
+        """
+
+    def multiply_whole(self, left: str, right: str) -> str:
+        """A product of two exact numbers that are both whole."""
+        return self.try_cast(f"(CAST({left} AS {WHOLE}) * CAST({right} AS {WHOLE}))", EXACT)
+
+    def multiply(self, left: str, right: str) -> str:
+        """A product, rounded to 18 digits. Both texts are repeated: pass columns."""
+        left_whole, right_whole = self.whole_part(left), self.whole_part(right)
+        left_part = f"CAST({left} - {left_whole} AS {FRACTION})"
+        right_part = f"CAST({right} - {right_whole} AS {FRACTION})"
+        wholes = self.try_cast(f"({left_whole} * {right_whole})", EXACT)
+        crossed = self.add(
+            self.try_cast(f"({left_whole} * {right_part})", EXACT),
+            self.try_cast(f"({left_part} * {right_whole})", EXACT),
+        )
+        parts = self.try_cast(f"({left_part} * {right_part})", EXACT)
+        return self.add(wholes, self.add(crossed, parts))
+
+    @abstractmethod
+    def floor_exact(self, exact: str) -> str: ...
+
+    @abstractmethod
+    def floor_double(self, double: str) -> str:
+        """The greatest whole double below; NaN, infinities and the sign of zero stay. Repeats its text."""
+
+    @abstractmethod
+    def divide_double(self, left: str, right: str) -> str:
+        """IEEE 754 division: x / 0 is an infinity or NaN. Both texts may be repeated."""
+
+    @abstractmethod
+    def random(self) -> str: ...
+
+    # --- time, hashes, identity -------------------------------------------------------------------
+
+    @abstractmethod
+    def micros(self, text: str) -> str:
+        """Microseconds since 1970 of `yyyy-mm-ddThh:mm:ss[.f]` with a time zone; NULL for a bad date."""
+
+    @abstractmethod
+    def statement_time(self) -> str:
+        """The lexical form of the xsd:dateTime, in UTC, at which the statement started."""
+
+    @abstractmethod
+    def digest(self, algorithm: str, text: str) -> str:
+        """A hash in lower-case hexadecimal: MD5, SHA1, SHA256, SHA384 or SHA512."""
+
+    def uuid(self) -> str:
+        """A new UUID for each row, as text."""
+        return self.cast_text("uuid()")
+
+    # --- aggregates -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
+        """The value whose keys come first (or last); NULL keys are smallest."""
+
+    @abstractmethod
+    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
+        """The texts of a group for which `where` holds, in the order of `order`."""
+
+    # --- relations --------------------------------------------------------------------------------
+
+    anti_join: str  # the words between two items of FROM, before ON
+
+    @property
+    def null(self) -> str:
+        """An unbound variable."""
+        return f"CAST(NULL AS {self.text_type})"
+
+    @abstractmethod
+    def broadcast(self, aliases: Sequence[str]) -> str:
+        """The hint of a SELECT that these of its relations are small; empty where there is no such hint."""
+
+    @abstractmethod
+    def row_id(self) -> str:
+        """A number of its own for each row of a SELECT."""
+
+    @abstractmethod
+    def closure(self, closure: Closure) -> str | None:
+        """A SELECT of all that a relation of edges reaches, or None where the engine cannot say it."""
+
+    @abstractmethod
+    def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
+        """A SELECT that makes several rows, given as expressions, of each row of the source."""

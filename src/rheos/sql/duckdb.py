@@ -1,0 +1,170 @@
+"""The spelling of DuckDB: what differs from `Dialect`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
+
+if TYPE_CHECKING:
+    from rheos.sql.paths import Closure
+
+# Letters that Unicode maps to several when their case changes (those with a Greek iota are left out).
+MANY_IN_UPPER_CASE = "ßŉǰևẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆﬓﬔﬕﬖﬗ"
+MANY_IN_LOWER_CASE = "İ"
+
+
+class DuckDB(Dialect):
+    name = "duckdb"
+    text_type = "VARCHAR"
+
+    def string(self, text: str) -> str:
+        return "'" + text.replace("'", "''") + "'"
+
+    # --- text -----------------------------------------------------------------------------------
+
+    def starts_with(self, text: str, prefix: str) -> str:
+        return f"starts_with({text}, {prefix})"
+
+    def ends_with(self, text: str, suffix: str) -> str:
+        return f"ends_with({text}, {suffix})"
+
+    def after_last(self, text: str, mark: str) -> str:
+        return f"split_part({text}, {self.string(mark)}, -1)"
+
+    def before_first(self, text: str, mark: str) -> str:
+        return f"split_part({text}, {self.string(mark)}, 1)"
+
+    def trim_end(self, text: str, character: str) -> str:
+        return f"rtrim({text}, {self.string(character)})"
+
+    def upper(self, text: str) -> str:
+        replaced = {letter: letter.upper() for letter in MANY_IN_UPPER_CASE}
+        return f"upper({self._spelled_out(text, replaced)})"
+
+    def lower(self, text: str) -> str:
+        return f"lower({self._spelled_out(text, {letter: letter.lower() for letter in MANY_IN_LOWER_CASE})})"
+
+    def _spelled_out(self, text: str, mapping: dict[str, str]) -> str:
+        """DuckDB maps one letter to one: what maps to several is put in first, where there is any."""
+        rare = self.matches(text, self.string(f"[{''.join(mapping)}]"))
+        replaced = text
+        for old, new in mapping.items():
+            replaced = self.replace(replaced, old, new)
+        return f"CASE WHEN {rare} THEN {replaced} ELSE {text} END"
+
+    def encode_for_uri(self, text: str) -> str:
+        return f"url_encode({text})"
+
+    # --- regular expressions ----------------------------------------------------------------------
+
+    def matches(self, text: str, pattern: str) -> str:
+        return f"regexp_matches({text}, {pattern})"
+
+    def replace_all(self, text: str, pattern: str, replacement: str) -> str:
+        return f"regexp_replace({text}, {pattern}, {replacement}, 'g')"
+
+    def valid_pattern(self, pattern: str, use: str) -> str:
+        return f"TRY({use})"
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def to_double(self, exact: str) -> str:
+        # A direct cast divides two rounded doubles; through text the nearest double comes out.
+        return f"CAST(CAST({exact} AS VARCHAR) AS DOUBLE)"
+
+    def scientific(self, double: str, digits: int) -> str:
+        return f"printf('%.{digits}e', {double})"
+
+    def exact_text(self, exact: str) -> str:
+        return f"rtrim(rtrim(CAST({exact} AS VARCHAR), '0'), '.')"
+
+    def whole_part(self, exact: str) -> str:
+        return f"CAST(trunc({exact}) AS {WHOLE})"
+
+    def _unscaled(self, exact: str) -> str:
+        return f"CAST(replace(CAST({exact} AS VARCHAR), '.', '') AS HUGEINT)"
+
+    def divide_exact(self, left: str, right: str) -> str:
+        above, below = self._unscaled(left), self._unscaled(right)
+        one, half = 10**DIGITS, 10 ** (DIGITS // 2)
+        units = (
+            f"CASE WHEN {right} = 0 THEN NULL"
+            f" WHEN {below} % {one} = 0 THEN {above} // ({below} // {one})"
+            f" WHEN {below} % {half} = 0 THEN TRY({above} * {half} // ({below} // {half}))"
+            f" ELSE TRY({above} * {one} // {below}) END"
+        )
+        return f"try_cast(CAST({units} AS VARCHAR) || 'e-{DIGITS}' AS {EXACT})"
+
+    def floor_exact(self, exact: str) -> str:
+        return f"try_cast(floor({exact}) AS {EXACT})"
+
+    def floor_double(self, double: str) -> str:
+        return f"floor({double})"
+
+    def divide_double(self, left: str, right: str) -> str:
+        return f"({left} / {right})"
+
+    def random(self) -> str:
+        return "random()"
+
+    # --- time, hashes, identity -------------------------------------------------------------------
+
+    def micros(self, text: str) -> str:
+        return f"epoch_us(try_cast({text} AS TIMESTAMPTZ))"
+
+    def statement_time(self) -> str:
+        return "strftime(make_timestamp(epoch_us(now())), '%Y-%m-%dT%H:%M:%S.%fZ')"
+
+    def digest(self, algorithm: str, text: str) -> str:
+        # DuckDB has no SHA-384 and SHA-512: `rheos.sql.functions.hashes.register` adds them.
+        name = f"rheos_{algorithm.lower()}" if algorithm in ("SHA384", "SHA512") else algorithm.lower()
+        return f"{name}({text})"
+
+    # --- aggregates -------------------------------------------------------------------------------
+
+    def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
+        return f"{'arg_max' if descending else 'arg_min'}({value}, row({', '.join(keys)}))"
+
+    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
+        return f"string_agg({text}, {self.string(separator)} ORDER BY {order}) FILTER (WHERE {where})"
+
+    # --- relations --------------------------------------------------------------------------------
+
+    anti_join = "ANTI JOIN"
+
+    def broadcast(self, aliases: Sequence[str]) -> str:
+        return ""
+
+    def row_id(self) -> str:
+        return "row_number() OVER ()"
+
+    def closure(self, closure: Closure) -> str:
+        same = "".join(f" AND edges.{key} = reached.{key}" for key in closure.keys)
+        columns = ", ".join((*closure.keys, "a", "b"))
+        first = f"SELECT {columns} FROM edges"
+        if closure.seeds is not None:
+            first += f" SEMI JOIN seeds USING ({', '.join((*closure.keys, 'a'))})"
+        onward = ", ".join(f"reached.{column}" for column in (*closure.keys, "a"))
+        seeds = "" if closure.seeds is None else f"seeds AS (\n{indent(closure.seeds, '  ')}\n),\n"
+        return (
+            f"WITH RECURSIVE edges AS (\n{indent(closure.edges, '  ')}\n),\n"
+            f"{seeds}reached AS (\n"
+            f"  {first}\n"
+            "  UNION\n"
+            f"  SELECT {onward}, edges.b FROM reached JOIN edges ON edges.a = reached.b{same}\n"
+            f")\nSELECT {columns} FROM reached"
+        )
+
+    def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
+        structs = (
+            "{" + ", ".join(f"'{name}': {sql}" for name, sql in zip(columns, row, strict=True)) + "}"
+            for row in rows
+        )
+        listed = ",\n  ".join(structs)
+        return f"SELECT unnest([\n  {listed}\n], recursive := true)\nFROM {source}"
+
+
+DUCKDB = DuckDB()

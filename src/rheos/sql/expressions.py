@@ -1,0 +1,53 @@
+"""Expressions: an expression of the algebra and the row around it come in, SQL goes out.
+
+`term` and `condition` are what the compiler of patterns calls; `compiled` is between them and the
+functions: it makes a typed value of an expression, and the use that is made of it decides what is printed.
+"""
+
+from __future__ import annotations
+
+from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
+from rheos.sql import comparisons
+from rheos.sql.functions import FUNCTIONS
+from rheos.sql.scope import Scope
+from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TermValue, Value, grouped
+
+
+def term(expression: Expression, scope: Scope) -> str:
+    """The SQL of the term that an expression gives; NULL where a variable is unbound, and for an error."""
+    return compiled(expression, scope).term
+
+
+def condition(expression: Expression, scope: Scope, *, strict: bool = True) -> str:
+    """The SQL of the effective boolean value (17.2.2) of an expression; NULL for an error.
+
+    Without `strict`, FALSE and NULL may stand for one another: enough for a FILTER or HAVING, which
+    drop both, and shorter (`?x = "abc"` is one comparison of strings).
+    """
+    if not strict:
+        match expression:
+            case Call("&&" | "||" as name, (left, right)):
+                operator = "AND" if name == "&&" else "OR"
+                sides = (grouped(condition(side, scope, strict=False)) for side in (left, right))
+                return f" {operator} ".join(sides)
+            case Call("=", (left, right)):
+                return comparisons.equal(compiled(left, scope), compiled(right, scope), strict=False)
+            case Call("IN", (value, *members)):
+                values = [compiled(member, scope) for member in members]
+                return comparisons.within(compiled(value, scope), values, strict=False)
+    return compiled(expression, scope).effective
+
+
+def compiled(expression: Expression, scope: Scope) -> Value:
+    match expression:
+        case Variable(name):
+            column = scope.column(name)
+            return ErrorValue(scope) if column is None else TermValue(scope, column)
+        case Constant(value):
+            return ConstantValue(scope, value)
+        case Exists():
+            return BooleanValue(scope, scope.exists(expression))
+        case Call(name, arguments):
+            values = [compiled(argument, scope) for argument in arguments]
+            return FUNCTIONS[name].compile(scope, *values)
+    raise TypeError(f"not an expression: {expression!r}")

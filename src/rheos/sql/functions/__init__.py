@@ -1,0 +1,20 @@
+"""The functions of SPARQL by name, a module for each family: operators, built-ins, casts by their IRI."""
+
+from __future__ import annotations
+
+from rheos.sql.functions import casts, hashes, logic, numbers, regex, strings, terms, times
+from rheos.sql.functions.table import Function
+
+FUNCTIONS: dict[str, Function] = {
+    name: function
+    for family in (logic, numbers, strings, regex, terms, times, hashes, casts)
+    for name, function in family.FUNCTIONS.items()
+}
+
+
+def supported(name: str) -> bool:
+    """Whether there is an operator, built-in or cast of this name."""
+    return name in FUNCTIONS
+
+
+__all__ = ["FUNCTIONS", "Function", "supported"]

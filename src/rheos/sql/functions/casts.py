@@ -1,0 +1,201 @@
+"""Casts (17.5): a value comes in, a value of the datatype that names the function goes out.
+
+From a string, the lexical form must be right, white space around it aside; from a number, the value is
+converted as XPath (F&O 17.1) says; from an IRI, only to a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rheos.sql import constants as c
+from rheos.sql import decode
+from rheos.sql.dialect import EXACT
+from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.times import lexical_form
+from rheos.sql.lexical import floating_text
+from rheos.sql.scope import Scope
+from rheos.sql.values import (
+    NULL,
+    BooleanValue,
+    ErrorValue,
+    LiteralValue,
+    Number,
+    NumberValue,
+    TextValue,
+    Value,
+    approx_number,
+    exact_number,
+    once,
+)
+from rheos.terms import XSD
+
+
+def _first(branches: list[str | None]) -> str | None:
+    """The first of several readings of a value that is not NULL; None where there can be none."""
+    found = [branch for branch in branches if branch is not None]
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else f"COALESCE({', '.join(found)})"
+
+
+def _trimmed(scope: Scope, value: Value) -> str | None:
+    """A simple literal without the white space around it, to be repeated."""
+    if value.simple is None:
+        return None
+    d = scope.dialect
+    pattern = d.string(r"\A[ \t\n\r]+|[ \t\n\r]+\z")
+    text = once(scope, value.simple)
+    spaced = d.matches(text, d.string(r"\A[ \t\n\r]|[ \t\n\r]\z"))
+    return once(
+        scope, f"CASE WHEN {spaced} THEN {d.replace_all(text, pattern, d.string(''))} ELSE {text} END"
+    )
+
+
+def to_string(scope: Scope, value: Value) -> Value:
+    """Numbers in the form that XPath gives them: 1.0E2 is 100. All else as STR does."""
+    number = value.number
+    if number is None:
+        return TextValue(scope, value.string)
+    text = _number_as_string(scope, number)
+    return TextValue(scope, text if isinstance(value, NumberValue) else f"COALESCE({text}, {value.string})")
+
+
+def _number_as_string(scope: Scope, number: Number) -> str:
+    """F&O 17.1.2: doubles from 0.000001 to 1000000 are written as decimals."""
+    d = scope.dialect
+    exact = d.exact_text(number.exact) if number.exact is not None else None
+    if number.is_exact:
+        return exact or NULL
+    approx = once(scope, number.observed)
+    single, double = (floating_text(scope, approx, rank) for rank in (c.RANK_FLOAT, c.RANK_DOUBLE))
+    if number.rank_known is not None:
+        floating = single if number.rank_known == c.RANK_FLOAT else double
+    else:
+        floating = f"CASE WHEN {number.rank} = {c.RANK_FLOAT} THEN {single} ELSE {double} END"
+    floating = once(scope, floating)
+    plain = f"abs({approx}) >= 0.000001 AND abs({approx}) < 1000000 OR {approx} = 0"
+    signed_zero = f"WHEN {floating} = '-0.0E0' THEN '-0' "
+    as_decimal = d.exact_text(d.try_cast(floating, EXACT))
+    inexact = f"CASE {signed_zero}WHEN {plain} THEN {as_decimal} ELSE {floating} END"
+    return inexact if exact is None else f"COALESCE({exact}, {inexact})"
+
+
+def to_boolean(scope: Scope, value: Value) -> Value:
+    text = _trimmed(scope, value)
+    lexical = (
+        text and f"CASE WHEN {text} IN ('true', '1') THEN TRUE WHEN {text} IN ('false', '0') THEN FALSE END"
+    )
+    number = value.number
+    not_zero = None
+    if number is not None:
+        approx = once(scope, number.approx)
+        not_zero = f"({approx} <> 0 AND NOT isnan({approx}))"
+    found = _first([value.truth, not_zero, lexical])
+    return ErrorValue(scope) if found is None else BooleanValue(scope, found)
+
+
+def to_integer(scope: Scope, value: Value) -> Value:
+    """Cut towards zero."""
+
+    def cut(exact: str) -> str:
+        return f"CAST({scope.dialect.whole_part(once(scope, exact))} AS {EXACT})"
+
+    return _to_exact(scope, value, c.RANK_INTEGER, c.INTEGER_FORM, cut)
+
+
+def to_decimal(scope: Scope, value: Value) -> Value:
+    return _to_exact(scope, value, c.RANK_DECIMAL, c.DECIMAL_FORM, lambda exact: exact)
+
+
+def _to_exact(scope: Scope, value: Value, rank: int, form: str, cut: Callable[[str], str]) -> Value:
+    d, number, text = scope.dialect, value.number, _trimmed(scope, value)
+    exact = inexact = None
+    if number is not None:
+        exact = cut(number.exact) if number.exact is not None else None
+        if not number.is_exact:
+            # Through text: the digits that a double is written with, not those of its binary value.
+            approx = once(scope, number.observed)
+            finite = f"CASE WHEN abs({approx}) < 1e19 THEN {d.scientific(approx, 14)} END"
+            inexact = cut(d.try_cast(finite, EXACT))
+    found = _first(
+        [exact, inexact, _from_boolean(value, EXACT), text and decode.exact_of_text(d, text, form)]
+    )
+    return ErrorValue(scope) if found is None else NumberValue(scope, exact_number(scope, rank, found))
+
+
+def _from_boolean(value: Value, kind: str) -> str | None:
+    return value.truth and f"CAST(CASE {value.truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END AS {kind})"
+
+
+def to_double(scope: Scope, value: Value) -> Value:
+    number, text = value.number, _trimmed(scope, value)
+    found = _first([
+        number.observed if number else None,
+        _from_boolean(value, "DOUBLE"),
+        text and decode.double_of_text(scope.dialect, text),
+    ])  # fmt: skip
+    return (
+        ErrorValue(scope) if found is None else NumberValue(scope, approx_number(scope, c.RANK_DOUBLE, found))
+    )
+
+
+def to_float(scope: Scope, value: Value) -> Value:
+    number, text = value.number, _trimmed(scope, value)
+    found = _first([
+        scope.dialect.to_float(number.approx) if number else None,
+        _from_boolean(value, "DOUBLE"),
+        text and decode.float_of_text(scope.dialect, text),
+    ])  # fmt: skip
+    return (
+        ErrorValue(scope) if found is None else NumberValue(scope, approx_number(scope, c.RANK_FLOAT, found))
+    )
+
+
+def _to_moment(
+    datatype: str, others: dict[str, Callable[[Scope, str], str]]
+) -> Callable[[Scope, Value], Value]:
+    """From a string or from a moment of the same or another kind, whose form is rewritten."""
+
+    def compile(scope: Scope, value: Value) -> Value:
+        d, text = scope.dialect, _trimmed(scope, value)
+        branches = [lexical_form(scope, value, (datatype,))]
+        for other, rewrite in others.items():
+            form = lexical_form(scope, value, (other,))
+            branches.append(form and rewrite(scope, form))
+        if text:
+            well_formed = decode.micros_of_text(d, text, datatype)
+            branches.append(f"CASE WHEN {well_formed} IS NOT NULL THEN {text} END")
+        found = _first(branches)
+        return ErrorValue(scope) if found is None else LiteralValue(scope, once(scope, found), datatype)
+
+    return compile
+
+
+def _date_to_date_time(scope: Scope, text: str) -> str:
+    d = scope.dialect
+    return f"{d.substring(text, 1, 10)} || 'T00:00:00' || {d.substring(text, 11)}"
+
+
+def _date_time_to_date(scope: Scope, text: str) -> str:
+    d = scope.dialect
+    return f"{d.substring(text, 1, 10)} || {d.extract(text, f'({c.ZONE_FORM})$', 1)}"
+
+
+def _date_time_to_time(scope: Scope, text: str) -> str:
+    return scope.dialect.substring(text, 12)
+
+
+_CASTS: dict[str, Callable[[Scope, Value], Value]] = {
+    "string": to_string,
+    "boolean": to_boolean,
+    "integer": to_integer,
+    "decimal": to_decimal,
+    "float": to_float,
+    "double": to_double,
+    "dateTime": _to_moment(c.DATE_TIME, {c.DATE: _date_to_date_time}),
+    "date": _to_moment(c.DATE, {c.DATE_TIME: _date_time_to_date}),
+    "time": _to_moment(c.TIME, {c.DATE_TIME: _date_time_to_time}),
+}
+
+FUNCTIONS: dict[str, Function] = {XSD + name: function(cast, 1) for name, cast in _CASTS.items()}

@@ -1,0 +1,173 @@
+"""Arithmetic (17.3) and functions on numbers (17.4.4): numbers come in, one of the promoted type goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rheos.sql import constants as c
+from rheos.sql.dialect import EXACT
+from rheos.sql.functions.table import Function, function
+from rheos.sql.scope import Scope
+from rheos.sql.values import ErrorValue, Number, NumberValue, Value, approx_number, once
+
+HALF = f"CAST(0.5 AS {EXACT})"
+
+
+def promoted(a: Number, b: Number, at_least: int = 0) -> int | Callable[[], str]:
+    """The rank of a result: the wider of two."""
+    if a.rank_known is not None and b.rank_known is not None:
+        return a.rank_known | b.rank_known | at_least
+    for known in (a.rank_known, b.rank_known):
+        if known == c.RANK_DOUBLE:
+            # Not quite: the other side may be no number at all. But then its value is NULL.
+            return c.RANK_DOUBLE
+    return lambda: f"({a.rank} | {b.rank}{f' | {at_least}' if at_least else ''})"
+
+
+def computed(
+    scope: Scope, rank: int | Callable[[], str], exact: Callable[[], str] | None, approx: Callable[[], str]
+) -> Value:
+    if isinstance(rank, int) and rank <= c.RANK_DECIMAL:
+        return NumberValue(scope, Number(scope, rank, exact))
+    if isinstance(rank, int):
+        floating = approx if rank == c.RANK_DOUBLE else lambda: scope.dialect.to_float(approx())
+        return NumberValue(scope, Number(scope, rank, None, floating))
+    return NumberValue(scope, Number(scope, rank, exact, approx, rounded=False))
+
+
+def plus(scope: Scope, left: Value, right: Value) -> Value:
+    return _sum(scope, left, right, "+")
+
+
+def minus(scope: Scope, left: Value, right: Value) -> Value:
+    return _sum(scope, left, right, "-")
+
+
+def _sum(scope: Scope, left: Value, right: Value, sign: str) -> Value:
+    a, b = left.number, right.number
+    if a is None or b is None:
+        return ErrorValue(scope)
+    apply = scope.dialect.add if sign == "+" else scope.dialect.subtract
+    return computed(
+        scope,
+        promoted(a, b),
+        lambda: apply(a.exact or "NULL", b.exact or "NULL"),
+        lambda: f"({a.approx} {sign} {b.approx})",
+    )
+
+
+def times(scope: Scope, left: Value, right: Value) -> Value:
+    a, b = left.number, right.number
+    if a is None or b is None:
+        return ErrorValue(scope)
+
+    def exact() -> str:
+        if a.rank_known == b.rank_known == c.RANK_INTEGER:
+            return scope.dialect.multiply_whole(a.exact or "NULL", b.exact or "NULL")
+        return scope.dialect.multiply(once(scope, a.exact or "NULL"), once(scope, b.exact or "NULL"))
+
+    return computed(scope, promoted(a, b), exact, lambda: f"({a.approx} * {b.approx})")
+
+
+def divided(scope: Scope, left: Value, right: Value) -> Value:
+    """Integers divide to a decimal; by an exact zero there is an error, by a double zero an infinity."""
+    a, b = left.number, right.number
+    if a is None or b is None:
+        return ErrorValue(scope)
+    rank = promoted(a, b, c.RANK_DECIMAL)
+
+    def exact() -> str:
+        return quotient(scope, a.exact or "NULL", b.exact or "NULL")
+
+    def approx() -> str:
+        divisor = b.approx
+        if not isinstance(rank, int):
+            exact_zero = f"CASE WHEN {rank()} <= {c.RANK_DECIMAL} THEN CAST(0 AS DOUBLE) END"
+            divisor = f"NULLIF({divisor}, {exact_zero})"
+        return scope.dialect.divide_double(once(scope, a.approx), once(scope, divisor))
+
+    return computed(scope, rank, exact, approx)
+
+
+def quotient(scope: Scope, above: str, below: str) -> str:
+    """A decimal quotient; by way of doubles where the digits of both are too many."""
+    d = scope.dialect
+    above, below = once(scope, above), once(scope, below)
+    by_doubles = d.divide_double(d.to_double(above), d.to_double(f"NULLIF({below}, 0)"))
+    rounded = d.try_cast(d.scientific(by_doubles, 15), EXACT)
+    return f"COALESCE({d.divide_exact(above, below)}, {rounded})"
+
+
+def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Callable[[str], str]) -> Value:
+    """A function that keeps the type of its argument."""
+    a = value.number
+    if a is None:
+        return ErrorValue(scope)
+    return NumberValue(
+        scope,
+        Number(
+            scope,
+            a.rank_known if a.rank_known is not None else lambda: str(a.rank),
+            (lambda: exact(a.exact or "NULL")) if a.exact is not None else None,
+            None if a.is_exact else lambda: approx(a.approx),
+            rounded=a.rank_known is not None,
+        ),
+    )
+
+
+def negated(scope: Scope, value: Value) -> Value:
+    return mapped(scope, value, lambda x: f"(- {x})", lambda x: f"(- {x})")
+
+
+def unchanged(scope: Scope, value: Value) -> Value:
+    return mapped(scope, value, lambda x: x, lambda x: x)
+
+
+def absolute(scope: Scope, value: Value) -> Value:
+    return mapped(scope, value, lambda x: f"abs({x})", lambda x: f"abs({x})")
+
+
+def floor(scope: Scope, value: Value) -> Value:
+    d = scope.dialect
+    return mapped(scope, value, d.floor_exact, lambda x: d.floor_double(once(scope, x)))
+
+
+def ceiling(scope: Scope, value: Value) -> Value:
+    d = scope.dialect
+    return mapped(
+        scope,
+        value,
+        lambda x: f"(- {d.floor_exact(f'(- {x})')})",
+        lambda x: f"(- {d.floor_double(once(scope, f'(- {x})'))})",
+    )
+
+
+def rounded(scope: Scope, value: Value) -> Value:
+    """fn:round: halves go up, so -2.5 becomes -2."""
+    d = scope.dialect
+
+    def floating(x: str) -> str:
+        x = once(scope, x)
+        below = once(scope, d.floor_double(x))
+        return f"CASE WHEN {x} - {below} >= 0.5 THEN {below} + 1 ELSE {below} END"
+
+    return mapped(scope, value, lambda x: d.floor_exact(f"({x} + {HALF})"), floating)
+
+
+def random(scope: Scope) -> Value:
+    return NumberValue(scope, approx_number(scope, c.RANK_DOUBLE, scope.dialect.random()))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "+": function(plus, 2),
+    "-": function(minus, 2),
+    "*": function(times, 2),
+    "/": function(divided, 2),
+    "unary-": function(negated, 1),
+    "unary+": function(unchanged, 1),
+    "ABS": function(absolute, 1),
+    "CEIL": function(ceiling, 1),
+    "FLOOR": function(floor, 1),
+    "ROUND": function(rounded, 1),
+    "RAND": function(random, 0),
+}

@@ -1,0 +1,86 @@
+"""REGEX and REPLACE (17.4.3.14, 17.4.3.15): a text and a pattern come in, a boolean or a text goes out."""
+
+from __future__ import annotations
+
+from rheos.sql.dialect import NotExpressible
+from rheos.sql.functions import patterns
+from rheos.sql.functions.table import Function, function
+from rheos.sql.scope import Scope
+from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TextValue, Value, once
+
+
+def _constant(value: Value | None) -> str | None:
+    """The text of a simple literal that is known."""
+    if value is None:
+        return ""
+    if isinstance(value, ConstantValue) and value.simple is not None:
+        return value.constant[1:-1]
+    return None
+
+
+def _pattern(scope: Scope, pattern: Value, flags: Value | None) -> tuple[str, int | None] | None:
+    """The SQL of a pattern and its number of groups, which is None where it is only known at run time."""
+    if pattern.simple is None or (flags is not None and flags.simple is None):
+        return None
+    text, options = _constant(pattern), _constant(flags)
+    if text is not None and options is not None:
+        try:
+            printed, groups = patterns.pattern(text, options, scope.dialect.name)
+        except patterns.InvalidPattern:
+            return None
+        return scope.dialect.string(printed), groups
+    if flags is None:
+        return pattern.simple, None
+    # The letters of the flags mean the same in both engines, but for `q`.
+    allowed = scope.dialect.matches_all(flags.simple or "NULL", "[ismx]*")
+    options_sql = (
+        f"CASE WHEN {flags.simple} = '' THEN '' WHEN {allowed} THEN '(?' || {flags.simple} || ')' END"
+    )
+    return f"({options_sql} || {pattern.simple})", None
+
+
+def regex(scope: Scope, value: Value, pattern: Value, flags: Value | None = None) -> Value:
+    found = _pattern(scope, pattern, flags)
+    if value.text is None or found is None:
+        return ErrorValue(scope)
+    sql, groups = found
+    if groups is not None:
+        return BooleanValue(scope, scope.dialect.matches(value.text.lexical, sql))
+    sql = once(scope, sql)
+    return BooleanValue(
+        scope, scope.dialect.valid_pattern(sql, scope.dialect.matches(value.text.lexical, sql))
+    )
+
+
+def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value | None = None) -> Value:
+    """fn:replace. A pattern that matches the empty string is an error (err:FORX0003)."""
+    found = _pattern(scope, pattern, flags)
+    d = scope.dialect
+    if value.text is None or found is None or new.simple is None:
+        return ErrorValue(scope)
+    sql, groups = found
+    constant = _constant(new)
+    if constant is not None:
+        try:
+            into = patterns.replacement(constant, _constant(flags) or "", groups or 0, d.name)
+        except patterns.InvalidPattern:
+            return ErrorValue(scope)
+        if groups is None and "$" in constant:
+            raise NotExpressible("REPLACE with a computed pattern cannot refer to its groups ($1)")
+        replacement = d.string(into)
+    else:
+        # Java fails as a whole on a group that is not there, so a computed text may hold no reference.
+        plain = once(scope, new.simple)
+        replacement = f"CASE WHEN NOT {d.matches(plain, d.string('[$' + chr(92) * 2 + ']'))} THEN {plain} END"
+    sql = once(scope, sql)
+    replaced = d.replace_all(value.text.lexical, sql, replacement)
+    result = f"CASE WHEN NOT {d.matches(d.string(''), sql)} THEN {replaced} END"
+    if groups is None:
+        result = d.valid_pattern(sql, result)
+    return TextValue(scope, result, value.text.suffix)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "REGEX": function(regex, 2, 3),
+    "REPLACE": function(replace, 3, 4),
+}

@@ -1,0 +1,184 @@
+"""Functions on strings (17.4.3): string literals come in, and strings, numbers or booleans go out.
+
+Two string arguments are compatible (17.4.3.1.2) if the second has no language tag or that of the first.
+Positions and lengths count code points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rheos.sql import constants as c
+from rheos.sql.functions.table import Function, function
+from rheos.sql.scope import Scope
+from rheos.sql.values import (
+    BooleanValue,
+    ConstantValue,
+    ErrorValue,
+    Text,
+    TextValue,
+    Value,
+    integer,
+    once,
+)
+
+# Positions beyond any string: arithmetic on them stays within INT.
+FAR = 1_000_000_000
+
+
+def compatible(first: Text, second: Text, use: str) -> str:
+    """`use`, or NULL where the arguments are not compatible."""
+    if second.suffix is None:
+        return use
+    same = f"{second.suffix} = ''"
+    if first.suffix is not None:
+        same = f"{second.suffix} IN ('', {first.suffix})"
+    return f"CASE WHEN {same} THEN {use} END"
+
+
+def string(scope: Scope, value: Value) -> Value:
+    return TextValue(scope, value.string)
+
+
+def length(scope: Scope, value: Value) -> Value:
+    if value.text is None:
+        return ErrorValue(scope)
+    return integer(scope, scope.dialect.length(value.text.lexical))
+
+
+def substring(scope: Scope, value: Value, start: Value, count: Value | None = None) -> Value:
+    """fn:substring with integers: the characters at `start <= position < start + count`."""
+    text = value.text
+    first = whole(scope, start)
+    number = whole(scope, count) if count is not None else str(FAR)
+    if text is None or first is None or number is None:
+        return ErrorValue(scope)
+    first, number = once(scope, first), once(scope, number)
+    taken = f"greatest({number} + least({first} - 1, 0), 0)"
+    part = scope.dialect.substring(text.lexical, f"greatest({first}, 1)", taken)
+    # GREATEST and LEAST pass over NULL.
+    known = f"{first} IS NOT NULL AND {number} IS NOT NULL"
+    if isinstance(start, ConstantValue) and (count is None or isinstance(count, ConstantValue)):
+        return TextValue(scope, part, text.suffix)
+    return TextValue(scope, f"CASE WHEN {known} THEN {part} END", text.suffix)
+
+
+def whole(scope: Scope, value: Value) -> str | None:
+    """An xsd:integer as an INT, cut to a range that no string reaches."""
+    number = value.number
+    if number is None or number.exact is None:
+        return None
+    if number.rank_known not in (None, c.RANK_INTEGER):
+        return None
+    exact = once(scope, number.exact)
+    cut = f"CASE WHEN {exact} > {FAR} THEN {FAR} WHEN {exact} < -{FAR} THEN -{FAR} ELSE {exact} END"
+    cut = f"CAST({cut} AS INT)"
+    return cut if number.rank_known else f"CASE WHEN {number.rank} = {c.RANK_INTEGER} THEN {cut} END"
+
+
+def upper(scope: Scope, value: Value) -> Value:
+    if value.text is None:
+        return ErrorValue(scope)
+    return TextValue(scope, scope.dialect.upper(once(scope, value.text.lexical)), value.text.suffix)
+
+
+def lower(scope: Scope, value: Value) -> Value:
+    if value.text is None:
+        return ErrorValue(scope)
+    return TextValue(scope, scope.dialect.lower(once(scope, value.text.lexical)), value.text.suffix)
+
+
+def starts(scope: Scope, value: Value, part: Value) -> Value:
+    return _test(scope, value, part, scope.dialect.starts_with)
+
+
+def ends(scope: Scope, value: Value, part: Value) -> Value:
+    return _test(scope, value, part, scope.dialect.ends_with)
+
+
+def contains(scope: Scope, value: Value, part: Value) -> Value:
+    return _test(scope, value, part, scope.dialect.contains)
+
+
+def _test(scope: Scope, value: Value, part: Value, test: Callable[[str, str], str]) -> Value:
+    text, sought = value.text, part.text
+    if text is None or sought is None:
+        return ErrorValue(scope)
+    return BooleanValue(scope, compatible(text, sought, test(text.lexical, sought.lexical)))
+
+
+def before(scope: Scope, value: Value, part: Value) -> Value:
+    """STRBEFORE: without a match, a simple literal; otherwise the tag of the first argument stays."""
+    d = scope.dialect
+    return _around(scope, value, part, lambda text, _, at: d.substring(text, 1, f"{at} - 1"))
+
+
+def after(scope: Scope, value: Value, part: Value) -> Value:
+    d = scope.dialect
+    return _around(
+        scope, value, part, lambda text, sought, at: d.substring(text, f"{at} + {d.length(sought)}")
+    )
+
+
+def _around(scope: Scope, value: Value, part: Value, cut: Callable[[str, str, str], str]) -> Value:
+    text, sought = value.text, part.text
+    if text is None or sought is None:
+        return ErrorValue(scope)
+    lexical, wanted = once(scope, text.lexical), once(scope, sought.lexical)
+    at = once(scope, compatible(text, sought, scope.dialect.position(lexical, wanted)))
+    found = f"CASE WHEN {at} = 0 THEN '' ELSE {cut(lexical, wanted, at)} END"
+    if text.suffix is None:
+        return TextValue(scope, found)
+    return TextValue(scope, found, f"CASE WHEN {at} = 0 THEN '' ELSE {text.suffix} END")
+
+
+def encode(scope: Scope, value: Value) -> Value:
+    if value.text is None:
+        return ErrorValue(scope)
+    return TextValue(scope, scope.dialect.encode_for_uri(value.text.lexical))
+
+
+def concat(scope: Scope, *values: Value) -> Value:
+    """CONCAT keeps a language tag that all of its arguments have."""
+    texts = [value.text for value in values]
+    if any(text is None for text in texts):
+        return ErrorValue(scope)
+    known = [text for text in texts if text is not None]
+    if not known:
+        return TextValue(scope, "''")
+    joined = " || ".join(text.lexical for text in known)
+    first = known[0].suffix
+    if first is None or any(text.suffix is None for text in known):
+        return TextValue(scope, joined)
+    first = once(scope, first)
+    same = " AND ".join(f"{text.suffix} = {first}" for text in known[1:])
+    return TextValue(scope, joined, f"CASE WHEN {same} THEN {first} ELSE '' END" if same else first)
+
+
+def language_matches(scope: Scope, tag: Value, wanted: Value) -> Value:
+    """Basic filtering of RFC 4647: the range is the tag or a prefix of it that ends before a hyphen."""
+    if tag.simple is None or wanted.simple is None:
+        return ErrorValue(scope)
+    d = scope.dialect
+    own, asked = once(scope, f"lower({tag.simple})"), once(scope, f"lower({wanted.simple})")
+    prefixed = d.starts_with(own, f"{asked} || '-'")
+    return BooleanValue(
+        scope, f"CASE WHEN {asked} = '*' THEN {own} <> '' ELSE {own} = {asked} OR {prefixed} END"
+    )
+
+
+FUNCTIONS: dict[str, Function] = {
+    "STR": function(string, 1),
+    "STRLEN": function(length, 1),
+    "SUBSTR": function(substring, 2, 3),
+    "UCASE": function(upper, 1),
+    "LCASE": function(lower, 1),
+    "STRSTARTS": function(starts, 2),
+    "STRENDS": function(ends, 2),
+    "CONTAINS": function(contains, 2),
+    "STRBEFORE": function(before, 2),
+    "STRAFTER": function(after, 2),
+    "ENCODE_FOR_URI": function(encode, 1),
+    "CONCAT": function(concat, 0, None),
+    "LANGMATCHES": function(language_matches, 2),
+}

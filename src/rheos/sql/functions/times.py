@@ -1,0 +1,106 @@
+"""Functions on dates and times (17.4.5): a moment comes in, its parts go out. And NOW().
+
+A well-formed lexical form has its parts in fixed places, so no date is computed with.
+"""
+
+from __future__ import annotations
+
+from rheos.sql import constants as c
+from rheos.sql import decode
+from rheos.sql.dialect import EXACT
+from rheos.sql.functions.table import Function, function
+from rheos.sql.scope import Scope
+from rheos.sql.values import (
+    ErrorValue,
+    LiteralValue,
+    NumberValue,
+    TextValue,
+    Value,
+    exact_number,
+    integer,
+    once,
+)
+
+DAYS = (c.DATE_TIME, c.DATE)
+HOURS = (c.DATE_TIME,)
+
+
+def now(scope: Scope) -> Value:
+    d = scope.dialect
+    text = d.statement_time() if d.instant is None else d.string(d.instant)
+    return LiteralValue(scope, text, c.DATE_TIME)
+
+
+def lexical_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str | None:
+    """The lexical form of a well-formed moment of some datatypes; NULL at run time if it is none."""
+    moment = value.moment
+    if moment is None:
+        return None
+    kinds = [decode.MOMENTS.index(datatype) for datatype in datatypes]
+    if isinstance(moment.kind, int):
+        return once(scope, value.string) if moment.kind in kinds else None
+    d, term = scope.dialect, once(scope, value.term)
+    right = " OR ".join(decode.has_datatype(d, term, datatype) for datatype in datatypes)
+    text = decode.lexical(d, term)
+    return scope.share(f"CASE WHEN {moment.micros} IS NOT NULL AND ({right}) THEN {text} END")
+
+
+def _field(start: int, length: int, datatypes: tuple[str, ...]) -> Function:
+    def compile(scope: Scope, value: Value) -> Value:
+        text = lexical_form(scope, value, datatypes)
+        if text is None:
+            return ErrorValue(scope)
+        return integer(scope, f"CAST({scope.dialect.substring(text, start, length)} AS INT)")
+
+    return function(compile, 1)
+
+
+def seconds(scope: Scope, value: Value) -> Value:
+    text = lexical_form(scope, value, HOURS)
+    if text is None:
+        return ErrorValue(scope)
+    found = scope.dialect.extract(text, r"^.{17}([0-9]{2}(?:\.[0-9]+)?)", 1)
+    return NumberValue(scope, exact_number(scope, c.RANK_DECIMAL, scope.dialect.try_cast(found, EXACT)))
+
+
+def zone(scope: Scope, value: Value) -> str | None:
+    """`Z`, `+hh:mm`, or nothing."""
+    text = lexical_form(scope, value, DAYS)
+    return text and once(scope, scope.dialect.extract(text, f"({c.ZONE_FORM})$", 1))
+
+
+def zone_text(scope: Scope, value: Value) -> Value:
+    found = zone(scope, value)
+    return ErrorValue(scope) if found is None else TextValue(scope, found)
+
+
+def zone_duration(scope: Scope, value: Value) -> Value:
+    """The zone as an xsd:dayTimeDuration; without one there is an error."""
+    found = zone(scope, value)
+    if found is None:
+        return ErrorValue(scope)
+    d = scope.dialect
+    sign = f"CASE WHEN {d.starts_with(found, d.string('-'))} THEN '-PT' ELSE 'PT' END"
+    hours, minutes = (f"CAST({d.substring(found, start, 2)} AS INT)" for start in (2, 5))
+    parts = " || ".join(
+        f"CASE WHEN {part} = 0 THEN '' ELSE {d.cast_text(part)} || '{unit}' END"
+        for part, unit in ((hours, "H"), (minutes, "M"))
+    )
+    text = (
+        f"CASE WHEN {found} = '' THEN NULL WHEN {found} IN ('Z', '+00:00', '-00:00') THEN 'PT0S'"
+        f" ELSE {sign} || {parts} END"
+    )
+    return LiteralValue(scope, text, c.DAY_TIME_DURATION)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "NOW": function(now, 0),
+    "YEAR": _field(1, 4, DAYS),
+    "MONTH": _field(6, 2, DAYS),
+    "DAY": _field(9, 2, DAYS),
+    "HOURS": _field(12, 2, HOURS),
+    "MINUTES": _field(15, 2, HOURS),
+    "SECONDS": function(seconds, 1),
+    "TIMEZONE": function(zone_duration, 1),
+    "TZ": function(zone_text, 1),
+}

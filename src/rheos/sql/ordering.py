@@ -1,0 +1,77 @@
+"""ORDER BY (15.1): an expression comes in, the SQL of its sort keys goes out.
+
+Unbound, then blank nodes, IRIs, literals. Literals: numbers by value, strings by code point and then by
+language, booleans, dates and times by value (without a zone as if in UTC), all others by lexical form
+and datatype. Values that SPARQL holds equal (1 and 1.0) have equal keys, so that the next condition decides.
+"""
+
+from __future__ import annotations
+
+from rheos.algebra.expressions import Expression
+from rheos.sql import decode
+from rheos.sql.dialect import EXACT
+from rheos.sql.expressions import compiled
+from rheos.sql.scope import Scope
+from rheos.sql.values import (
+    BooleanValue,
+    ConstantValue,
+    ErrorValue,
+    NumberValue,
+    TermValue,
+    TextValue,
+    Value,
+    once,
+)
+
+BLANK, IRI, NUMBER, STRING, BOOLEAN, MOMENT, OTHER = range(1, 8)
+
+
+def keys(expression: Expression, scope: Scope, descending: bool) -> list[tuple[str, str]]:
+    """Pairs of SQL and direction (`ASC NULLS FIRST`, `DESC NULLS LAST`), most significant first."""
+    direction = "DESC NULLS LAST" if descending else "ASC NULLS FIRST"
+    return [(key, direction) for key in of_value(compiled(expression, scope))]
+
+
+def of_value(value: Value) -> list[str]:
+    """Keys of which NULL is the least."""
+    scope = value.scope
+    if isinstance(value, ConstantValue | ErrorValue):
+        return []
+    if isinstance(value, NumberValue):
+        number = value.number
+        assert number is not None
+        return [number.exact or "NULL"] if number.is_exact else [number.observed, *_maybe(number.exact)]
+    if isinstance(value, BooleanValue):
+        return [value.effective]
+    if isinstance(value, TextValue):
+        assert value.text is not None
+        return [value.text.lexical, *_maybe(value.text.suffix)]
+    return _of_term(scope, once(scope, value.term))
+
+
+def _maybe(sql: str | None) -> list[str]:
+    return [] if sql is None else [sql]
+
+
+def _of_term(scope: Scope, term: str) -> list[str]:
+    d, value = scope.dialect, TermValue(scope, term)
+    number, moment, truth = value.number, value.moment, value.truth
+    assert number is not None
+    assert moment is not None
+    approx = once(scope, number.approx)
+    kind = (
+        f"CASE WHEN {term} IS NULL THEN NULL WHEN {decode.is_blank(d, term)} THEN {BLANK}"
+        f" WHEN {decode.is_iri(d, term)} THEN {IRI}"
+        f" WHEN {approx} IS NOT NULL THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
+        f" WHEN {truth} IS NOT NULL THEN {BOOLEAN}"
+        f" WHEN {moment.micros} IS NOT NULL THEN {MOMENT} + {moment.kind} ELSE {OTHER} + 3 END"
+    )
+    kind = once(scope, kind)
+    as_number = f"CASE {truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 ELSE {moment.micros} END"
+    exact = f"COALESCE({number.exact}, CAST({as_number} AS {EXACT}))"
+    by_text = f"{kind} IN ({STRING}, {OTHER} + 3)"
+    text = (
+        f"CASE WHEN {kind} IN ({BLANK}, {IRI}) THEN {term} WHEN {by_text} THEN {decode.lexical(d, term)} END"
+    )
+    suffix = f"CASE WHEN {by_text} THEN {decode.suffix(d, term)} END"
+    return [kind, approx, exact, text, suffix]

@@ -1,0 +1,161 @@
+"""The spelling of Spark SQL: what differs from `Dialect`. It holds with ANSI mode on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
+
+if TYPE_CHECKING:
+    from rheos.sql.paths import Closure
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
+
+
+class Spark(Dialect):
+    name = "spark"
+    text_type = "STRING"
+
+    def string(self, text: str) -> str:
+        return "'" + text.translate(_ESCAPES) + "'"
+
+    # --- text -----------------------------------------------------------------------------------
+
+    def starts_with(self, text: str, prefix: str) -> str:
+        return f"startswith({text}, {prefix})"
+
+    def ends_with(self, text: str, suffix: str) -> str:
+        return f"endswith({text}, {suffix})"
+
+    def after_last(self, text: str, mark: str) -> str:
+        return f"substring_index({text}, {self.string(mark)}, -1)"
+
+    def before_first(self, text: str, mark: str) -> str:
+        return f"substring_index({text}, {self.string(mark)}, 1)"
+
+    def trim_end(self, text: str, character: str) -> str:
+        return f"rtrim({self.string(character)}, {text})"
+
+    def upper(self, text: str) -> str:
+        return f"upper({text})"
+
+    def lower(self, text: str) -> str:
+        return f"lower({text})"
+
+    def encode_for_uri(self, text: str) -> str:
+        # Spark encodes as HTML forms do.
+        encoded = self.replace(f"url_encode({text})", "+", "%20")
+        return self.replace(self.replace(encoded, "*", "%2A"), "%7E", "~")
+
+    # --- regular expressions ----------------------------------------------------------------------
+
+    def matches(self, text: str, pattern: str) -> str:
+        return f"regexp_like({text}, {pattern})"
+
+    def replace_all(self, text: str, pattern: str, replacement: str) -> str:
+        return f"regexp_replace({text}, {pattern}, {replacement})"
+
+    def valid_pattern(self, pattern: str, use: str) -> str:
+        compiled = f"try_reflect('java.util.regex.Pattern', 'compile', {pattern})"
+        return f"CASE WHEN {compiled} IS NOT NULL THEN {use} END"
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def to_double(self, exact: str) -> str:
+        return f"CAST({exact} AS DOUBLE)"
+
+    def scientific(self, double: str, digits: int) -> str:
+        return f"format_string('%.{digits}e', {double})"
+
+    def exact_text(self, exact: str) -> str:
+        # A cast to STRING may give an exponent, depending on ANSI mode.
+        return f"format_number({exact}, '0.{'#' * DIGITS}')"
+
+    def whole_part(self, exact: str) -> str:
+        return f"CAST(CASE WHEN {exact} < 0 THEN ceil({exact}) ELSE floor({exact}) END AS {WHOLE})"
+
+    def divide_exact(self, left: str, right: str) -> str:
+        def shifted(exact: str, by: int, kind: str) -> str:
+            return f"try_cast({self.exact_text(exact)} || 'E{by}' AS {kind})"
+
+        def quotient(above: str, below: str) -> str:
+            # What is left over is taken off first: then the division is exact and nothing is rounded.
+            unit = f"CAST(1E-{DIGITS} AS DECIMAL({DIGITS},{DIGITS}))"
+            return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
+
+        half = DIGITS // 2
+        return (
+            f"CASE WHEN {right} = 0 THEN NULL"
+            f" WHEN {right} = floor({right}) THEN {quotient(left, f'CAST({right} AS {WHOLE})')}"
+            f" WHEN {shifted(right, half, EXACT)} = floor({shifted(right, half, EXACT)})"
+            f" THEN {quotient(shifted(left, half, EXACT), shifted(right, half, WHOLE))}"
+            f" ELSE {quotient(shifted(left, DIGITS, EXACT), shifted(right, DIGITS, WHOLE))} END"
+        )
+
+    def floor_exact(self, exact: str) -> str:
+        return f"try_cast(floor({exact}) AS {EXACT})"
+
+    def floor_double(self, double: str) -> str:
+        # floor() gives a BIGINT: it would overflow, and it has no -0.
+        whole = f"CAST(floor({double}) AS DOUBLE)"
+        return (
+            f"CASE WHEN abs({double}) < 4503599627370496D THEN"
+            f" CASE WHEN {double} >= 0 AND {double} < 1 THEN {double} * 0D ELSE {whole} END"
+            f" ELSE {double} END"
+        )
+
+    def divide_double(self, left: str, right: str) -> str:
+        # Division by zero throws in ANSI mode and is NULL otherwise; the power of a zero is an infinity.
+        return f"coalesce(try_divide({left}, {right}), {left} * power({right}, -1D))"
+
+    def random(self) -> str:
+        return "rand()"
+
+    # --- time, hashes, identity -------------------------------------------------------------------
+
+    def micros(self, text: str) -> str:
+        return f"unix_micros(try_cast({text} AS TIMESTAMP))"
+
+    def statement_time(self) -> str:
+        pattern = self.string("yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+        utc = "convert_timezone('UTC', CAST(current_timestamp() AS TIMESTAMP_NTZ))"
+        return f"date_format({utc}, {pattern})"
+
+    def digest(self, algorithm: str, text: str) -> str:
+        if algorithm in ("MD5", "SHA1"):
+            return f"{algorithm.lower()}({text})"
+        return f"sha2({text}, {algorithm.removeprefix('SHA')})"
+
+    # --- aggregates -------------------------------------------------------------------------------
+
+    def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
+        return f"{'max_by' if descending else 'min_by'}({value}, struct({', '.join(keys)}))"
+
+    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
+        aggregated = f"listagg({text}, {self.string(separator)}) WITHIN GROUP (ORDER BY {order})"
+        return f"{aggregated} FILTER (WHERE {where})"
+
+    # --- relations --------------------------------------------------------------------------------
+
+    anti_join = "LEFT ANTI JOIN"
+
+    def broadcast(self, aliases: Sequence[str]) -> str:
+        return f"/*+ BROADCAST({', '.join(aliases)}) */" if aliases else ""
+
+    def row_id(self) -> str:
+        return "monotonically_increasing_id()"
+
+    def closure(self, closure: Closure) -> None:
+        return None
+
+    def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
+        structs = (
+            "struct(" + ", ".join(f"{sql} AS {name}" for name, sql in zip(columns, row, strict=True)) + ")"
+            for row in rows
+        )
+        listed = ",\n  ".join(structs)
+        return f"SELECT inline(array(\n  {listed}\n))\nFROM {source}"
+
+
+SPARK = Spark()

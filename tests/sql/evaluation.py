@@ -1,0 +1,156 @@
+"""Evaluation of single expressions: SPARQL texts come in, the terms that an engine computes go out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import duckdb
+import pyoxigraph as ox
+
+from rheos.algebra.translate import translate
+from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
+from rheos.algebra.nodes import Extend, Project, Select
+from rheos.sql import expressions
+from rheos.sql.dialect import Dialect
+from rheos.sql.duckdb import DuckDB
+from rheos.sql.functions import hashes
+from rheos.sql.spark import Spark
+from rheos.syntax import parse
+from rheos.terms import decode, encode
+
+PREFIXES = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX : <http://ex/> "
+INSTANT = "2024-02-29T12:30:45.5Z"
+
+Run = Callable[[str], list[tuple[str | None, ...]]]
+
+
+@lru_cache(maxsize=None)
+def expression(text: str) -> Expression:
+    """The algebra of an expression in SPARQL."""
+    query = translate(parse(f"{PREFIXES} SELECT ({text} AS ?result) {{}}"))
+    form = query.form
+    assert isinstance(form, Select)
+    node = form.pattern
+    while not isinstance(node, Extend):
+        assert isinstance(node, Project)
+        node = node.pattern
+    return node.expression
+
+
+@dataclass
+class Row:
+    """One row of terms as a scope; shared work stands in levels of SELECT above it."""
+
+    dialect: Dialect
+    source: str
+    columns: frozenset[str]
+    levels: list[dict[str, str]] = field(default_factory=list)
+    shared: dict[str, tuple[str, int]] = field(default_factory=dict)
+    sharing: bool = True
+
+    def column(self, variable: str) -> str | None:
+        return variable if variable in self.columns else None
+
+    def share(self, sql: str) -> str:
+        if not self.sharing:
+            return sql
+        if sql not in self.shared:
+            name = f"shared_{len(self.shared)}"
+            used = set(re.findall(r"\bshared_\d+\b", sql))
+            level = max((at + 1 for column, at in self.shared.values() if column in used), default=0)
+            if level == len(self.levels):
+                self.levels.append({})
+            self.levels[level][name] = sql
+            self.shared[sql] = name, level
+        return self.shared[sql][0]
+
+    def exists(self, exists: Exists) -> str:
+        raise AssertionError("no EXISTS here")
+
+    def row_id(self) -> str:
+        return "1"
+
+    def select(self, columns: Sequence[str], tail: str = "") -> str:
+        source = self.source
+        for at, level in enumerate(self.levels):
+            listed = ", ".join(f"{sql} AS {name}" for name, sql in level.items())
+            source = f"(SELECT *, {listed} FROM {source}) level_{at}"
+        return f"SELECT {', '.join(columns)} FROM {source} {tail}"
+
+
+class Columns:
+    """Constants put into columns, so that nothing about them is known when an expression is compiled."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+
+    def unfolded(self, node: Expression) -> Expression:
+        match node:
+            case Constant(term):
+                return Variable(self.names.setdefault(term, f"c{len(self.names)}"))
+            case Call("IRI" | "URI" as name, (first, base)):
+                return Call(name, (self.unfolded(first), base))
+            case Call(name, arguments):
+                return replace(node, arguments=tuple(map(self.unfolded, arguments)))
+        return node
+
+    def source(self, dialect: Dialect) -> str:
+        terms = [dialect.string(term) for term in self.names] + ["1"]
+        names = [*self.names.values(), "unit"]
+        return f"(VALUES ({', '.join(terms)})) AS row_of_terms({', '.join(names)})"
+
+
+def statement(dialect: Dialect, texts: Iterable[str], *, folded: bool, sharing: bool = True) -> str:
+    """One SELECT with a column for each expression."""
+    columns = Columns()
+    nodes = [expression(text) for text in texts]
+    if not folded:
+        nodes = [columns.unfolded(node) for node in nodes]
+    row = Row(dialect, columns.source(dialect), frozenset(columns.names.values()), sharing=sharing)
+    return row.select([expressions.term(node, row) for node in nodes])
+
+
+def in_duckdb() -> tuple[Dialect, Run]:
+    connection = duckdb.connect()
+    hashes.register(connection)
+    return DuckDB(instant=INSTANT), lambda sql: connection.execute(sql).fetchall()
+
+
+def in_spark(session: object) -> tuple[Dialect, Run]:
+    return Spark(instant=INSTANT), lambda sql: [tuple(row) for row in session.sql(sql).collect()]  # type: ignore[attr-defined]
+
+
+def evaluate(
+    engine: tuple[Dialect, Run], texts: Sequence[str], *, folded: bool = False, chunk: int = 60
+) -> list[str | None]:
+    """The term of each expression, or None."""
+    dialect, run = engine
+    found: list[str | None] = []
+    for start in range(0, len(texts), chunk):
+        [row] = run(statement(dialect, texts[start : start + chunk], folded=folded))
+        found += row
+    return found
+
+
+STORE = ox.Store()
+
+
+def by_pyoxigraph(text: str) -> str | None:
+    [solution] = list(STORE.query(f"{PREFIXES} SELECT ({text} AS ?result) {{}}"))
+    found = solution["result"]
+    return None if found is None else encode(found)
+
+
+def readable(term: str | None) -> str:
+    """A term as it stands in the tables of expectations."""
+    if term is None:
+        return "-"
+    text = str(decode(term)) if not term.startswith('"') else term
+    return (
+        text.replace("^^<http://www.w3.org/2001/XMLSchema#", "^^xsd:").removesuffix(">")
+        if "^^<http://www.w3.org/2001/XMLSchema#" in text
+        else text
+    )
