@@ -26,7 +26,7 @@ _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES",
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
 # whatever else belongs to it are struck off, and so on down the list.
 _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
-    ("an expression", _CALL | _SIGN | _IRI | {"VAR", "LPAR"}, _LITERAL),
+    ("an expression", _CALL | _IRI | {"STRING_LITERAL", "VAR", "LPAR"}, _SIGN | _LITERAL),
     ("a condition in brackets", _CALL | {"LPAR"}, _IRI),
     ("a function call", _CALL, _IRI),
     ("a variable or term", _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}, set()),
@@ -71,9 +71,16 @@ def fault(problem: UnexpectedInput, text: str) -> Fault:
         return Fault(f"the query ends too early; expected {expected}", where)
 
     start = problem.pos_in_stream or 0
+    word = _glued_word(text, start)
+    if word is not None:
+        return Fault(f"there is no keyword or function {_shown(word[0])}", position(text, word.start()))
+    beginning = _WORD.match(text, start)
+    assert beginning is not None
+    if token is not None and len(token) < len(beginning[0]):
+        token = None  # a keyword only in its first letters: the IN of INSERT
     message = _known_mistake(text, start, token, accepted)
     if message is None:
-        found = str(token or _WORD.match(text, start)[0])  # type: ignore[index]
+        found = str(token or beginning[0])
         message = f"expected {expected}, found {_shown(found)}"
     return Fault(message, position(text, start))
 
@@ -117,6 +124,16 @@ def _shown(found: str) -> str:
         return f"U+{ord(found):04X} ({unicodedata.name(found, 'a control character')})"
     line = found.split("\n", 1)[0]
     return f"'{line}'" if len(line) <= 40 and line == found else f"'{line[:40]}...'"
+
+
+def _glued_word(text: str, start: int) -> re.Match[str] | None:
+    """The whole word, where only its beginning was a keyword: `FILTERS`."""
+    if not re.match(r"[A-Za-z_]{2}", text[start - 1 : start + 1]):
+        return None
+    while start and re.match(r"[A-Za-z_]", text[start - 1]):
+        start -= 1
+    # After one of these the letters are a name.
+    return None if text[start - 1 : start] in ("?", "$", ":", "@") else _WORD.match(text, start)
 
 
 def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str]) -> str | None:

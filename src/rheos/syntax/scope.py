@@ -47,9 +47,10 @@ class _Checker:
                 case ast.Triples(triples=triples):
                     self._labels(triples, block)
                     scope |= _variables(triples)
+                    continue
                 case ast.Filter(condition=condition):
                     self._plain(condition, "a FILTER")
-                    continue  # the only element that does not end a basic graph pattern
+                    continue
                 case ast.Bind(expression=expression, variable=variable):
                     self._plain(expression, "a BIND")
                     _must_be_new(variable, scope)
@@ -58,7 +59,7 @@ class _Checker:
                     scope |= _given(element)
                 case _:
                     scope |= self._nested(element)
-            block = self._new_block()
+            block = self._new_block()  # all but a FILTER end the basic graph pattern
         return scope
 
     def _nested(self, element: ast.Pattern) -> Names:
