@@ -40,7 +40,7 @@ def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Quer
     """The syntax tree of a query; QuerySyntaxError says what is wrong with it, and where."""
     one_of("dialect", dialect, DIALECTS)
     query = parse_text(text)
-    translate(query, base or iris.DEFAULT_BASE)  # finds what only shows when names are resolved
+    translate(query, base or iris.DEFAULT_BASE, lenient=True)  # finds what only resolved names show
     return query
 
 

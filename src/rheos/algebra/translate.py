@@ -39,17 +39,24 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
-from rheos.algebra.variables import in_scope
+from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
 
 UNIT = BGP()
 
+# What tells one solution from another, for BNODE("x"): the same node in a solution, another in the next.
+SOLUTION = Variable(".solution")
 
-def translate(query: ast.Query, base: str = iris.DEFAULT_BASE) -> Query:
-    """The algebra of a whole query; `base` resolves relative IRIs until the text says BASE."""
-    return Translator(Names.of(query, base)).query(query)
+
+def translate(query: ast.Query, base: str = iris.DEFAULT_BASE, *, lenient: bool = False) -> Query:
+    """The algebra of a whole query; `base` resolves relative IRIs until the text says BASE.
+
+    A `lenient` translation only shows whether the query is right: it also takes what is SPARQL but not
+    supported (SERVICE, functions of others), and cannot be evaluated.
+    """
+    return Translator(Names.of(query, base), lenient).query(query)
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,7 @@ class Translator:
     """One translation: the names of its prologue, and a count of the variables it had to invent."""
 
     names: Names
+    lenient: bool = False
     fresh: int = 0
     aggregates: dict[Aggregate, Variable] = field(default_factory=dict)
     grouped: frozenset[Variable] | None = None  # the keys, while expressions after GROUP BY are translated
@@ -148,7 +156,7 @@ class Translator:
         if modifiers.values is not None:
             pattern = join(pattern, self.values(modifiers.values))
         for variable, expression in extensions:
-            pattern = Extend(pattern, variable, expression)
+            pattern = extend(pattern, variable, expression)
         if query.projection is None:
             variables = visible(pattern)
         else:
@@ -182,7 +190,7 @@ class Translator:
                 keys.append(Variable(condition.variable.name))
                 continue
             name = condition.variable.name if condition.variable else self.invent("key")
-            pattern = Extend(pattern, Variable(name), self.expression(condition.expression))
+            pattern = extend(pattern, Variable(name), self.expression(condition.expression))
             keys.append(Variable(name))
         return pattern, frozenset(keys)
 
@@ -204,7 +212,7 @@ class Translator:
                 case ast.Minus(_, removed):
                     pattern = Minus(pattern, self.group(removed))
                 case ast.Bind(_, expression, variable):
-                    pattern = Extend(pattern, Variable(variable.name), self.expression(expression))
+                    pattern = extend(pattern, Variable(variable.name), self.expression(expression))
                 case _:
                     pattern = join(pattern, self.element(element))
         if filters:
@@ -225,6 +233,8 @@ class Translator:
                 return self.values(element)
             case ast.SubSelect(_, query):
                 return self.select(query)[0]
+            case ast.Service(_, _, _, pattern) if self.lenient:
+                return self.group(pattern)
             case ast.Service():
                 raise UnsupportedError(
                     "SERVICE is not supported: rheos answers from its own streams and static data",
@@ -286,14 +296,9 @@ class Translator:
                 return variable
             case ast.Call(_, name, arguments):
                 return self.call(name, tuple(map(self.expression, arguments)))
-            case ast.FunctionCall(position, function, arguments):
+            case ast.FunctionCall(_, function, arguments):
                 name = self.names.iri(function)
-                known = FUNCTIONS.get(name)
-                if known is None:
-                    raise QuerySyntaxError(f"unknown function <{name}>", self.names.text, position)
-                if not known.accepts(len(arguments)) or expression.distinct:
-                    message = f"<{name}> takes {known.arity} and no DISTINCT"
-                    raise QuerySyntaxError(message, self.names.text, position)
+                self.check_function(name, expression)
                 return self.call(name, tuple(map(self.expression, arguments)))
             case ast.Exists(_, pattern, negated):
                 with self.ungrouped():
@@ -307,10 +312,20 @@ class Translator:
                 return self.aggregate(found)
         return Constant(self.constant(expression))
 
+    def check_function(self, name: str, call: ast.FunctionCall) -> None:
+        known = FUNCTIONS.get(name)
+        if known is None and not self.lenient:
+            raise UnsupportedError(f"unknown function <{name}>", self.names.text, call.position)
+        if known and (not known.accepts(len(call.arguments)) or call.distinct):
+            message = f"<{name}> takes {known.arity} and no DISTINCT"
+            raise QuerySyntaxError(message, self.names.text, call.position)
+
     def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
         if name in ("IRI", "URI"):
             # A relative argument is resolved against the base, which the algebra no longer knows.
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
+        if name == "BNODE" and arguments:
+            arguments = (*arguments, SOLUTION)
         return Call(name, arguments)
 
     def aggregate(self, aggregate: Aggregate) -> Variable:
@@ -339,6 +354,13 @@ def join(left: Node, right: Node) -> Node:
         case Join(before, BGP(first)), BGP(second):
             return Join(before, BGP(first + second))
     return Join(left, right)
+
+
+def extend(pattern: Node, variable: Variable, expression: Expression) -> Node:
+    """An Extend; where its expression has to tell solutions apart, each gets a mark of its own first."""
+    if SOLUTION.name in used(expression) - in_scope(pattern):
+        pattern = Extend(pattern, SOLUTION, Call("STRUUID", ()))
+    return Extend(pattern, variable, expression)
 
 
 def visible(pattern: Node) -> tuple[Variable, ...]:

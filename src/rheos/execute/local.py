@@ -11,6 +11,7 @@ from rheos.errors import EvaluationError
 from rheos.execute.base import named
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.functions import hashes
 from rheos.sql.statement import Statement
 from rheos.store.graphs import StaticGraphs
 
@@ -24,6 +25,8 @@ class Local:
 
     def run(self, statement: Statement) -> pa.Table:
         with self.graphs.connection.cursor() as cursor:
+            if "rheos_sha" in statement.sql:
+                hashes.register(cursor)
             try:
                 return named(cursor.sql(statement.sql).to_arrow_table(), statement)
             except duckdb.Error as error:

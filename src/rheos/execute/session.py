@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rheos.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
 
 JAVA_VERSIONS = "17 or 21"
 _OLDEST_JAVA = 17
@@ -39,8 +42,12 @@ SQL_SETTINGS = {
     "spark.sql.caseSensitive": "true",
 }
 
+_LEAST_HEAP = 1024
+_MOST_HEAP = 16 * 1024
+
+_APP_NAME = "rheos"
 _LOCAL_SETTINGS = {
-    "spark.app.name": "rheos",
+    "spark.app.name": _APP_NAME,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -59,19 +66,40 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
 
-_starting = threading.Lock()
+_lock = threading.Lock()
+_users = 0
 
 
 def start(cores: int | None = None) -> SparkSession:
-    """The process's own local session; the same one again while it lives."""
+    """A session of the process's own local Spark, which is started if it does not run.
+
+    Every call gives a session with views and settings of its own; `stop` it when it is no longer needed.
+    """
+    global _users
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    with _starting:
-        active = SparkSession.getActiveSession()
-        if active is not None and active.conf.get("spark.app.name", None) == "rheos":
-            return active
-        check_java()
-        return _launch(cores or os.cpu_count() or 1)
+    with _lock:
+        context = SparkContext._active_spark_context
+        if context is None or context.appName != _APP_NAME:
+            if context is not None:
+                raise EnvironmentFault(
+                    "a SparkSession of your own runs in this process: give it to the engine, Engine(spark=…)"
+                )
+            check_java()
+            context = _launch(cores or os.cpu_count() or 1)
+            _users = 0
+        _users += 1
+        return SparkSession(context).newSession()
+
+
+def stop(spark: SparkSession) -> None:
+    """Let go of a session that `start` gave; the last one stops Spark."""
+    global _users
+    with _lock:
+        _users -= 1
+        if _users <= 0:
+            spark.stop()
 
 
 def adopt(spark: SparkSession) -> SparkSession:
@@ -81,6 +109,24 @@ def adopt(spark: SparkSession) -> SparkSession:
     for name, value in {**SQL_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}.items():
         session.conf.set(name, value)
     return session
+
+
+def map_in_arrow(
+    frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: str
+) -> DataFrame:
+    """`frame.mapInArrow`, with workers on this interpreter wherever they run on this machine.
+
+    A caller's session may have been made without PYSPARK_PYTHON; its workers would then run on whatever
+    `python3` is first in the path. The interpreter is part of the plan, so it is set only while that is made.
+    """
+    context = frame.sparkSession.sparkContext
+    given = context.pythonExec
+    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+    try:
+        return frame.mapInArrow(function, schema)
+    finally:
+        context.pythonExec = given
 
 
 def check_java() -> None:
@@ -99,11 +145,10 @@ def check_java() -> None:
         raise EnvironmentFault(f"Spark needs Java {JAVA_VERSIONS}; {java} is Java {version[1]}: {_INSTALL}")
 
 
-def _launch(cores: int) -> SparkSession:
+def _launch(cores: int) -> SparkContext:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
 
     home = Path(tempfile.mkdtemp(prefix="rheos-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
@@ -120,25 +165,38 @@ def _launch(cores: int) -> SparkSession:
         "spark.pyspark.driver.python": sys.executable,
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home),
-        "spark.driver.extraJavaOptions": _java_options(logging),
+        "spark.driver.memory": f"{_heap_megabytes()}m",
+        # Without the second option, a full heap makes Spark hang instead of fail.
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+ExitOnOutOfMemoryError"
+        ),
     }
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
-    with log.open("wb") as errors:
-        try:
-            gateway = launch_gateway(conf, {"stderr": errors, "stdout": errors})  # type: ignore[no-untyped-call]
-            context = SparkContext(conf=conf, gateway=gateway)
-        except (PySparkException, OSError) as error:
-            raise EnvironmentFault(f"Spark did not start: {_tail(log) or error}") from None
+    try:
+        # A JVM that is left from a session that was stopped is used again.
+        gateway = SparkContext._gateway
+        if gateway is None:
+            with log.open("ab") as errors:
+                streams = {"stderr": errors, "stdout": errors}
+                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+    except (PySparkException, OSError) as error:
+        raise EnvironmentFault(f"Spark did not start: {_last_line(log) or error}") from None
     # PySpark takes the interpreter of the workers from here, not from spark.pyspark.python.
     context.pythonExec = sys.executable
-    return SparkSession(context)
+    return context
 
 
-def _java_options(logging: Path) -> str:
-    return f"-Dlog4j2.configurationFile={logging.as_uri()}"
+def _heap_megabytes() -> int:
+    """Half of the machine's memory, which the JVM takes only as it needs it."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (ValueError, OSError, AttributeError):
+        return _LEAST_HEAP
+    return max(_LEAST_HEAP, min(total // 2, _MOST_HEAP))
 
 
-def _tail(log: Path) -> str:
+def _last_line(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1] if lines else ""

@@ -16,12 +16,19 @@ MANY_IN_UPPER_CASE = "ßŉǰևẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆﬓﬔﬕﬖ�
 MANY_IN_LOWER_CASE = "İ"
 
 
+LARGEST = 2**127  # of HUGEINT
+
+
 class DuckDB(Dialect):
     name = "duckdb"
     text_type = "VARCHAR"
 
     def string(self, text: str) -> str:
-        return "'" + text.replace("'", "''") + "'"
+        quoted = "'" + text.replace("'", "''") + "'"
+        if "\n" not in text and "\r" not in text:
+            return quoted
+        # Statements are indented as they are put together, so a literal must not go over a line.
+        return "E" + quoted.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
     # --- text -----------------------------------------------------------------------------------
 
@@ -93,8 +100,9 @@ class DuckDB(Dialect):
         units = (
             f"CASE WHEN {right} = 0 THEN NULL"
             f" WHEN {below} % {one} = 0 THEN {above} // ({below} // {one})"
-            f" WHEN {below} % {half} = 0 THEN TRY({above} * {half} // ({below} // {half}))"
-            f" ELSE TRY({above} * {one} // {below}) END"
+            f" WHEN {below} % {half} = 0 AND abs({above}) < {LARGEST // half}"
+            f" THEN {above} * {half} // ({below} // {half})"
+            f" WHEN abs({above}) < {LARGEST // one} THEN {above} * {one} // {below} END"
         )
         return f"try_cast(CAST({units} AS VARCHAR) || 'e-{DIGITS}' AS {EXACT})"
 

@@ -107,9 +107,6 @@ class Pair:
     def share(self, sql: str) -> str:
         return sql
 
-    def row_id(self) -> str:
-        return self.dialect.row_id()
-
     def exists(self, exists: Exists) -> str:
         raise AssertionError("left_join compiles a condition with EXISTS in another way")
 

@@ -231,7 +231,7 @@ def values(node: Values, compiler: Compiler) -> Relation:
 
 def filtered(node: Filter, context: Context, compiler: Compiler) -> Relation:
     rows = compiler.rows(compiler.node(node.pattern, context), context)
-    test = condition(node.condition, rows)
+    test = condition(node.condition, rows, strict=False)
     return rows.relation.with_sql(select(rows.columns(), rows.source(), [test]))
 
 

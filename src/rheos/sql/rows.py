@@ -64,10 +64,6 @@ class Rows:
     def exists(self, exists: Exists) -> str:
         return exists_condition(exists, self)
 
-    def row_id(self) -> str:
-        """A value of its own for each row: what BNODE() makes its labels from."""
-        return self.share(self.dialect.row_id())
-
     def source(self) -> str:
         """The relation with the shared columns beside its own, as an item of FROM."""
         source = nested(self.relation.sql, self.alias)

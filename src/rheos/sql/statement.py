@@ -113,7 +113,9 @@ def description(
         return f"SELECT {null} AS subject, {null} AS predicate, {null} AS object WHERE FALSE"
     resources = select(["found.a"], nested("\nUNION ALL\n".join(found), "found"), distinct=True)
     source, conditions = scan(context, "t", compiler)
-    to_blank = select(["t.s AS a", "t.o AS b"], source, [*conditions, compiler.dialect.starts_with("t.o", "'_:'")])
+    to_blank = select(
+        ["t.s AS a", "t.o AS b"], source, [*conditions, compiler.dialect.starts_with("t.o", "'_:'")]
+    )
     reached = compiler.closure(Closure(compiler.fresh("closure"), to_blank, (), resources))
     blank = select(["reached.b AS a"], nested(reached, "reached"))
     nodes = f"{resources}\nUNION\n{blank}"

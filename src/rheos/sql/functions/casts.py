@@ -58,7 +58,14 @@ def to_string(scope: Scope, value: Value) -> Value:
     if number is None:
         return TextValue(scope, value.string)
     text = _number_as_string(scope, number)
-    return TextValue(scope, text if isinstance(value, NumberValue) else f"COALESCE({text}, {value.string})")
+    if isinstance(value, NumberValue):
+        return TextValue(scope, text)
+    truth = (
+        ""
+        if value.truth is None
+        else f"CASE {value.truth} WHEN TRUE THEN 'true' WHEN FALSE THEN 'false' END, "
+    )
+    return TextValue(scope, f"COALESCE({text}, {truth}{value.string})")
 
 
 def _number_as_string(scope: Scope, number: Number) -> str:
