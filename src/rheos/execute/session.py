@@ -67,6 +67,7 @@ appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
 
 _lock = threading.Lock()
+_own: SparkContext | None = None
 _users = 0
 
 
@@ -74,32 +75,34 @@ def start(cores: int | None = None) -> SparkSession:
     """A session of the process's own local Spark, which is started if it does not run.
 
     Every call gives a session with views and settings of its own; `stop` it when it is no longer needed.
+    A process can have one Spark only: if it has one that is not ours, the session is a sibling there.
     """
-    global _users
+    global _own, _users
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     with _lock:
-        context = SparkContext._active_spark_context
-        if context is None or context.appName != _APP_NAME:
-            if context is not None:
-                raise EnvironmentFault(
-                    "a SparkSession of your own runs in this process: give it to the engine, Engine(spark=…)"
-                )
+        active = SparkContext._active_spark_context
+        if active is not None and active is not _own:
+            return adopt(SparkSession(active))
+        if active is None:
             check_java()
-            context = _launch(cores or os.cpu_count() or 1)
-            _users = 0
+            _own, _users = _launch(cores or os.cpu_count() or 1), 0
         _users += 1
-        return SparkSession(context).newSession()
+        assert _own is not None
+        return SparkSession(_own).newSession()
 
 
 def stop(spark: SparkSession) -> None:
-    """Let go of a session that `start` gave; the last one stops Spark."""
-    global _users
+    """Let go of a session that `start` gave; the last one stops the Spark that was started."""
+    global _own, _users
     with _lock:
+        if _own is None or spark.sparkContext is not _own:
+            return
         _users -= 1
         if _users <= 0:
-            spark.stop()
+            _own.stop()
+            _own = None
 
 
 def adopt(spark: SparkSession) -> SparkSession:
@@ -121,7 +124,7 @@ def map_in_arrow(
     """
     context = frame.sparkSession.sparkContext
     given = context.pythonExec
-    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+    if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     try:
         return frame.mapInArrow(function, schema)
