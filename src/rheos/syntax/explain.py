@@ -53,7 +53,7 @@ _WORDS = {
 _CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]", "RBRACE": "}"}
 _OPENING = {
     "LBRACE": "{", "LPAR": "(", "LSQB": "[", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
-    "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "__ANON_0": "^^",
+    "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "DOUBLE_CARET": "^^",
 }  # fmt: skip
 _LONGEST_LIST = 6
 
@@ -65,7 +65,7 @@ def fault(problem: UnexpectedInput, text: str) -> Fault:
     expected = _listed(list(_names(accepted)))
     token = problem.token if isinstance(problem, UnexpectedToken) else None
     if token is not None and token.type == _END:
-        where = position(text, len(text.rstrip()))
+        where = locate(text, len(text.rstrip()))
         if not text.strip():
             return Fault(f"the query is empty; expected {expected}", where)
         return Fault(f"the query ends too early; expected {expected}", where)
@@ -73,7 +73,7 @@ def fault(problem: UnexpectedInput, text: str) -> Fault:
     start = problem.pos_in_stream or 0
     word = _glued_word(text, start)
     if word is not None:
-        return Fault(f"there is no keyword or function {_shown(word[0])}", position(text, word.start()))
+        return Fault(f"there is no keyword or function {_shown(word[0])}", locate(text, word.start()))
     beginning = _WORD.match(text, start)
     assert beginning is not None
     if token is not None and len(token) < len(beginning[0]):
@@ -82,10 +82,10 @@ def fault(problem: UnexpectedInput, text: str) -> Fault:
     if message is None:
         found = str(token or beginning[0])
         message = f"expected {expected}, found {_shown(found)}"
-    return Fault(message, position(text, start))
+    return Fault(message, locate(text, start))
 
 
-def position(text: str, index: int) -> Position:
+def locate(text: str, index: int) -> Position:
     """Line and column of a place in the text, counted as Lark counts them."""
     return Position(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 

@@ -41,13 +41,13 @@ def _decode(text: str) -> str:
             return escape[0]
         code = int(digits, 16)
         if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
-            raise Fault(f"{escape[0]} is not a character", explain.position(text, escape.start()))
+            raise Fault(f"{escape[0]} is not a character", explain.locate(text, escape.start()))
         return chr(code)
 
     text = text.removeprefix("\ufeff")
     half = None if text.isascii() else re.search("[\ud800-\udfff]", text)
     if half is not None:
-        where = explain.position(text, half.start())
+        where = explain.locate(text, half.start())
         printable = text.encode(errors="replace").decode()
         raise QuerySyntaxError(f"U+{ord(half[0]):04X} is only half of a character", printable, where)
     return _CODEPOINT.sub(decoded, text) if "\\" in text else text
