@@ -1,8 +1,11 @@
-"""The static data of an engine: documents come in, SQL tables in DuckDB and views in Spark go out.
+"""The static data of an engine: documents come in, tables in DuckDB and views in Spark go out.
 
     default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 
-A graph is a set of triples, so a triple that is there already is not added again.
+A graph is a set of triples, so a triple that is there already is not added again. Data lives in DuckDB, in
+the process, except for large N-Triples and N-Quads files: Spark reads them in parallel and keeps them. The
+two parts never hold the same quad, and either place can be asked for everything: `views` shows Spark what is
+in DuckDB, `connection` brings to DuckDB what is in Spark.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -19,71 +22,54 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from rheos.errors import LoadError
+from rheos.errors import EnvironmentFault, LoadError
 from rheos.optimize.statistics import PredicateCount, Statistics
+from rheos.store import parallel, views
 from rheos.store.documents import documents
 from rheos.store.reader import SCHEMA, read
+from rheos.store.tables import Tables
 from rheos.terms import iri
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-_TABLES = """
-CREATE TABLE default_graph (s VARCHAR NOT NULL, p VARCHAR NOT NULL, o VARCHAR NOT NULL);
-CREATE TABLE named_graphs (g VARCHAR NOT NULL, s VARCHAR NOT NULL, p VARCHAR NOT NULL, o VARCHAR NOT NULL);
-CREATE TABLE graph_names (g VARCHAR NOT NULL);
-"""
-
-_INSERT_DEFAULT = """
-INSERT INTO default_graph
-SELECT DISTINCT s, p, o FROM incoming AS i WHERE g IS NULL AND NOT EXISTS (
-    SELECT 1 FROM default_graph AS d WHERE d.s = i.s AND d.p = i.p AND d.o = i.o)
-"""
-
-_INSERT_NAMED = """
-INSERT INTO named_graphs
-SELECT DISTINCT g, s, p, o FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM named_graphs AS n WHERE n.g = i.g AND n.s = i.s AND n.p = i.p AND n.o = i.o)
-"""
-
-_INSERT_NAMES = """
-INSERT INTO graph_names
-SELECT DISTINCT g FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM graph_names AS n WHERE n.g = i.g)
-"""
-
-_DELETE_DEFAULT = """
-DELETE FROM default_graph AS d USING outgoing AS i
-WHERE i.g IS NULL AND d.s = i.s AND d.p = i.p AND d.o = i.o
-"""
-
-_DELETE_NAMED = """
-DELETE FROM named_graphs AS n USING outgoing AS i
-WHERE n.g = i.g AND n.s = i.s AND n.p = i.p AND n.o = i.o
-"""
-
-_STATISTICS = """
-SELECT p, count(*), approx_count_distinct(s), approx_count_distinct(o)
-FROM (SELECT s, p, o FROM default_graph UNION ALL SELECT s, p, o FROM named_graphs) GROUP BY p
-"""
+# N-Triples and N-Quads of more text than this are read and kept by Spark: about four million triples.
+PARALLEL_BYTES = 512 << 20
 
 
 class StaticGraphs:
-    """The default graph and the named graphs; readers take cursors of `connection`, at any time."""
+    """The default graph and the named graphs.
 
-    def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:")
-        self._connection.execute(_TABLES)
-        self._writing = threading.RLock()
-        self._files = itertools.count(1)
+    `spark` gives the session when large files need one; without it everything is read into the process.
+    Loads and changes may come from any thread, one at a time; readers need not wait for them.
+    """
+
+    def __init__(
+        self, spark: Callable[[], SparkSession] | None = None, *, parallel_bytes: int = PARALLEL_BYTES
+    ) -> None:
+        self.parallel_bytes = parallel_bytes
+        self._spark = spark
+        self._tables = Tables()
+        self._large = views.Large()
+        self._views = views.Views()
+        self._changing = threading.RLock()
+        self._loads = itertools.count(1)
         self._version = 0
         self._statistics: tuple[int, Statistics] | None = None
-        self._views: dict[int, tuple[int, SparkSession]] = {}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB database of the tables; take a `cursor()` of it in every thread."""
-        return self._connection
+        """The DuckDB database with all the data; take a `cursor()` of it for every query.
+
+        What Spark keeps is moved here first: ask `in_spark` before.
+        """
+        self._bring_in()
+        return self._tables.connection
+
+    @property
+    def in_spark(self) -> bool:
+        """Whether a part of the data is kept by Spark, so that queries are better run there."""
+        return bool(self._large)
 
     @property
     def version(self) -> int:
@@ -93,24 +79,26 @@ class StaticGraphs:
     @property
     def size(self) -> int:
         """The number of triples in all graphs."""
-        (count,) = self._row(
-            "SELECT (SELECT count(*) FROM default_graph) + (SELECT count(*) FROM named_graphs)"
-        )
-        return int(count)
+        return self._tables.size + self._large.size
 
     @property
     def graph_names(self) -> list[str]:
-        """The names of the named graphs, as terms, in order."""
-        rows = self._connection.cursor().execute("SELECT g FROM graph_names ORDER BY g").fetchall()
-        return [row[0] for row in rows]
+        """The names of the named graphs, as terms, in order; a graph may be empty."""
+        return sorted({*self._tables.graph_names, *self._large.graph_names()})
 
     @property
     def statistics(self) -> Statistics:
         """Counts for the optimiser; the numbers of different subjects and objects are approximate."""
         version = self._version
         if self._statistics is None or self._statistics[0] != version:
-            rows = self._connection.cursor().execute(_STATISTICS).fetchall()
-            counts = {p: PredicateCount(triples, subjects, objects) for p, triples, subjects, objects in rows}
+            counts = self._tables.counts()
+            for predicate, more in self._large.counts().items():
+                known = counts.get(predicate, PredicateCount(0, 0, 0))
+                counts[predicate] = PredicateCount(
+                    known.triples + more.triples,
+                    known.subjects + more.subjects,
+                    known.objects + more.objects,
+                )
             total = sum(count.triples for count in counts.values())
             self._statistics = version, Statistics(total, counts)
         return self._statistics[1]
@@ -131,92 +119,114 @@ class StaticGraphs:
         """
         name = _graph_term(graph)
         sources = documents(source, data=data, format=format, base=base)
-        batches = [batch for document in sources for batch in read(document, f"f{next(self._files)}_")]
+        load = next(self._loads)
+        large = [document for document in sources if parallel.is_readable(document)]
+        session = None
+        if sum(document.bytes_about for document in large) > self.parallel_bytes:
+            session = self._session()
+        if session is None:
+            large = []
+        prefixes = (f"f{load}_{number}_" for number in itertools.count())
+        batches = [
+            batch
+            for document, prefix in zip(sources, prefixes, strict=False)
+            if document not in large
+            for batch in read(document, prefix)
+        ]
         table = pa.Table.from_batches(batches, SCHEMA)
         if name is not None:
             table = table.set_column(0, "g", pc.fill_null(table["g"], name))
-        return self._change(insert=table, names=[name] if name else [])
+        with self._changing:
+            added = 0
+            if session is not None:
+                known = self._all_quads(session)
+                added = self._large.add(parallel.read_parallel(session, large, f"f{load}_", name, known))
+            return added + self._change(insert=table, graph_names=[name] if name else [])
 
     def insert(self, rows: pa.Table) -> int:
         """Add quads (g, s, p, o; g NULL: the default graph) and say how many are new."""
-        return self._change(insert=rows)
+        return self.change(insert=rows)
 
     def delete(self, rows: pa.Table) -> int:
         """Take quads away and say how many there were."""
-        return self._change(delete=rows)
+        return self.change(delete=rows)
 
-    def change(self, delete: pa.Table, insert: pa.Table) -> int:
-        """Take quads away and then add others, as one step for readers; how many rows changed."""
-        return self._change(delete=delete, insert=insert)
+    def change(self, *, delete: pa.Table | None = None, insert: pa.Table | None = None) -> int:
+        """Take quads away and then add others, as one step for readers; how many went and came."""
+        with self._changing:
+            return self._change(delete=delete, insert=insert)
+
+    def create_graph(self, graph: str) -> None:
+        """Make a named graph known, if it is not: an empty one is a graph, too."""
+        with self._changing:
+            self._change(graph_names=[iri(graph)])
+
+    def drop_graph(self, graph: str) -> int:
+        """Forget a named graph and its triples; how many those were."""
+        with self._changing:
+            self._bring_in()
+            count = self._tables.drop_graph(iri(graph))
+            self._version += 1
+        return count
 
     def clear(self) -> None:
         """Drop all triples and all graphs."""
-        with self._transaction() as cursor:
-            for table in ("default_graph", "named_graphs", "graph_names"):
-                cursor.execute(f"DELETE FROM {table}")
+        with self._changing:
+            self._tables.clear()
+            self._large.clear()
+            self._version += 1
 
     def views(self, spark: SparkSession) -> None:
         """Make the tables known in the session as temporary views; does nothing if they are up to date."""
-        version = self._version
-        known = self._views.get(id(spark))
-        if known is not None and known == (version, spark):
-            return
-        cursor = self._connection.cursor()
-        for table in ("default_graph", "named_graphs", "graph_names"):
-            arrow = cursor.sql(f"SELECT * FROM {table}").to_arrow_table()
-            spark.createDataFrame(arrow).coalesce(1).createOrReplaceTempView(table)
-        self._views[id(spark)] = version, spark
+        self._views.refresh(spark, self._version, self._tables, self._large)
 
     def close(self) -> None:
-        self._connection.close()
+        self._views.clear()
+        self._large.clear()
+        self._tables.close()
 
     def _change(
         self,
+        *,
         delete: pa.Table | None = None,
         insert: pa.Table | None = None,
-        names: list[str] | None = None,
+        graph_names: list[str] | None = None,
     ) -> int:
         changed = 0
-        with self._transaction() as cursor:
-            if delete is not None and delete.num_rows:
-                cursor.register("outgoing", delete)
-                changed += _count(cursor, _DELETE_DEFAULT) + _count(cursor, _DELETE_NAMED)
-            if insert is not None and insert.num_rows:
-                cursor.register("incoming", insert)
-                changed += _count(cursor, _INSERT_DEFAULT) + _count(cursor, _INSERT_NAMED)
-                _count(cursor, _INSERT_NAMES)
-            if names:
-                cursor.register("incoming", pa.table({"g": pa.array(names, pa.string())}))
-                _count(cursor, _INSERT_NAMES)
+        if self._large and delete is not None:
+            changed += self._large.remove(delete)
+        if self._large and insert is not None:
+            insert = self._large.unknown(insert)
+        changed += self._tables.change(delete=delete, insert=insert, graph_names=graph_names or [])
+        # After the change: what a reader keeps under a version is never older than the version.
+        self._version += 1
         return changed
 
-    @contextmanager
-    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """One writer at a time; readers see all of what it does or nothing."""
-        with self._writing:
-            cursor = self._connection.cursor()
-            cursor.begin()
-            try:
-                yield cursor
-            except BaseException:
-                cursor.rollback()
-                raise
-            else:
-                cursor.commit()
-                # After the commit: what a reader keeps under a version is never older than the version.
-                self._version += 1
-            finally:
-                cursor.close()
+    def _bring_in(self) -> None:
+        """Move what Spark keeps to DuckDB."""
+        if not self._large:
+            return
+        with self._changing:
+            for table in self._large.batches():
+                self._tables.change(insert=table)
+            self._large.clear()
+            self._version += 1
 
-    def _row(self, sql: str) -> tuple[int, ...]:
-        row = self._connection.cursor().execute(sql).fetchone()
-        assert row is not None
-        return row
+    def _session(self) -> SparkSession | None:
+        """Spark for large files, where it can be had: without Java they are read in the process."""
+        if self._spark is None:
+            return None
+        try:
+            return self._spark()
+        except EnvironmentFault:
+            return None
 
-
-def _count(cursor: duckdb.DuckDBPyConnection, sql: str) -> int:
-    row = cursor.execute(sql).fetchone()
-    return int(row[0]) if row else 0
+    def _all_quads(self, spark: SparkSession) -> DataFrame | None:
+        """Everything there is, for Spark to compare with; None if there is nothing."""
+        frames = [self._large.frame] if self._large else []
+        if self._tables.size:
+            frames.append(views.local_quads(spark, self._tables))
+        return reduce(lambda left, right: left.union(right), frames) if frames else None
 
 
 def _graph_term(graph: str | None) -> str | None:

@@ -45,7 +45,7 @@ _STRING_SUFFIX = f'"^^<{XSD_STRING}>'
 _RESERVED_SUFFIXES = tuple(f'"^^<{RDF}{name}>' for name in ("langString", "dirLangString"))
 
 # Below this many lines, compiling the expression costs more than parsing each line.
-_FEW = 200
+_FEW = 400
 
 
 class Rdf12Error(ValueError):

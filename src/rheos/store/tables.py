@@ -1,0 +1,139 @@
+"""The static graphs in DuckDB: Arrow tables of quads come in, SQL tables without duplicates go out.
+
+default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+import pyarrow as pa
+
+from rheos.optimize.statistics import PredicateCount
+
+NAMES = ("default_graph", "named_graphs", "graph_names")
+
+_CREATE = """
+CREATE TABLE default_graph (s VARCHAR NOT NULL, p VARCHAR NOT NULL, o VARCHAR NOT NULL);
+CREATE TABLE named_graphs (g VARCHAR NOT NULL, s VARCHAR NOT NULL, p VARCHAR NOT NULL, o VARCHAR NOT NULL);
+CREATE TABLE graph_names (g VARCHAR NOT NULL);
+"""
+
+_INSERT_DEFAULT = """
+INSERT INTO default_graph
+SELECT DISTINCT s, p, o FROM incoming AS i WHERE g IS NULL AND NOT EXISTS (
+    SELECT 1 FROM default_graph AS d WHERE d.s = i.s AND d.p = i.p AND d.o = i.o)
+"""
+
+_INSERT_NAMED = """
+INSERT INTO named_graphs
+SELECT DISTINCT g, s, p, o FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM named_graphs AS n WHERE n.g = i.g AND n.s = i.s AND n.p = i.p AND n.o = i.o)
+"""
+
+_INSERT_NAMES = """
+INSERT INTO graph_names
+SELECT DISTINCT g FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM graph_names AS n WHERE n.g = i.g)
+"""
+
+_DELETE_DEFAULT = """
+DELETE FROM default_graph AS d USING outgoing AS i
+WHERE i.g IS NULL AND d.s = i.s AND d.p = i.p AND d.o = i.o
+"""
+
+_DELETE_NAMED = """
+DELETE FROM named_graphs AS n USING outgoing AS i
+WHERE n.g = i.g AND n.s = i.s AND n.p = i.p AND n.o = i.o
+"""
+
+# In plain SQL, so that Spark takes it too.
+COUNTS = """
+SELECT p, count(*), approx_count_distinct(s), approx_count_distinct(o)
+FROM (SELECT s, p, o FROM default_graph UNION ALL SELECT s, p, o FROM named_graphs) AS t GROUP BY p
+"""
+
+
+class Tables:
+    """One writer at a time; readers take cursors of `connection` and see all of a change or nothing."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(":memory:")
+        self.connection.execute(_CREATE)
+        self._writing = threading.RLock()
+
+    @property
+    def size(self) -> int:
+        cursor = self.connection.cursor()
+        return _number(cursor, "SELECT count(*) FROM default_graph") + _number(
+            cursor, "SELECT count(*) FROM named_graphs"
+        )
+
+    @property
+    def graph_names(self) -> list[str]:
+        return [row[0] for row in self.connection.cursor().execute("SELECT g FROM graph_names").fetchall()]
+
+    def counts(self) -> dict[str, PredicateCount]:
+        rows = self.connection.cursor().execute(COUNTS).fetchall()
+        return {p: PredicateCount(triples, subjects, objects) for p, triples, subjects, objects in rows}
+
+    def arrow(self, name: str) -> pa.Table:
+        """The rows of one of the tables."""
+        return self.connection.cursor().sql(f"FROM {name}").to_arrow_table()
+
+    def change(
+        self,
+        *,
+        delete: pa.Table | None = None,
+        insert: pa.Table | None = None,
+        graph_names: Sequence[str] = (),
+    ) -> int:
+        """Take quads away, then add others, then make graphs known; how many quads went and came."""
+        changed = 0
+        with self._transaction() as cursor:
+            if delete is not None and delete.num_rows:
+                cursor.register("outgoing", delete)
+                changed += _number(cursor, _DELETE_DEFAULT) + _number(cursor, _DELETE_NAMED)
+            if insert is not None and insert.num_rows:
+                cursor.register("incoming", insert)
+                changed += _number(cursor, _INSERT_DEFAULT)
+                if insert["g"].null_count < insert.num_rows:
+                    changed += _number(cursor, _INSERT_NAMED)
+                    _number(cursor, _INSERT_NAMES)
+            if graph_names:
+                cursor.register("incoming", pa.table({"g": pa.array(graph_names, pa.string())}))
+                _number(cursor, _INSERT_NAMES)
+        return changed
+
+    def drop_graph(self, name: str) -> int:
+        """Forget a named graph and its triples; how many those were."""
+        with self._transaction() as cursor:
+            cursor.execute("DELETE FROM graph_names WHERE g = ?", [name])
+            return _number(cursor, "DELETE FROM named_graphs WHERE g = ?", name)
+
+    def clear(self) -> None:
+        with self._transaction() as cursor:
+            for name in NAMES:
+                cursor.execute(f"DELETE FROM {name}")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._writing, self.connection.cursor() as cursor:
+            cursor.begin()
+            try:
+                yield cursor
+            except BaseException:
+                cursor.rollback()
+                raise
+            cursor.commit()
+
+
+def _number(cursor: duckdb.DuckDBPyConnection, sql: str, *values: str) -> int:
+    row = cursor.execute(sql, list(values)).fetchone()
+    return int(row[0]) if row else 0
