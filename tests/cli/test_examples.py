@@ -24,7 +24,11 @@ def test_example(query: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     outcome = called(*command_line(the_command_of(query)))
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out == (EXAMPLES / "expected" / f"{query.stem}.txt").read_bytes().decode()
+    expected = (EXAMPLES / "expected" / f"{query.stem}.txt").read_text(encoding="utf-8").splitlines()
+    lines = outcome.out.splitlines()
+    if "CONSTRUCT" in query.read_text(encoding="utf-8"):  # a graph has no order
+        lines.sort()
+    assert lines == expected
 
 
 def blocks(language: str) -> list[str]:

@@ -62,9 +62,10 @@ def test_csv() -> None:
 def test_table_shortens_with_the_prefixes_of_the_query() -> None:
     query = PREFIX + "SELECT ?person ?people { ?person :name 'Anna' ; :livesIn/:population ?people }"
     assert city("-q", query, "-f", "table").out.splitlines() == [
-        "person   people",
-        "────────────────",
-        ":anna     12750",
+        "?person  ?people",
+        "───────  ───────",
+        ":anna      12750",
+        "1 row",
     ]
 
 
@@ -124,7 +125,7 @@ def test_no_data_is_an_empty_graph() -> None:
     ("query", "name", "start"),
     [
         (NAMES, "out.csv", "name\r\n"),
-        (NAMES, "out.txt", "name\n"),
+        (NAMES, "out.txt", "?name\n"),
         (GRAPH, "out.nt", "<http://"),
         (NAMES, "out", "{"),
     ],

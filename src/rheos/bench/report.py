@@ -51,7 +51,8 @@ def duration(seconds: float) -> str:
 
 def ratio(ours: float, theirs: float) -> str:
     """How many times as long ours takes: below 1 we are quicker."""
-    return f"{ours / theirs:.2f}"
+    times = ours / theirs
+    return f"{times:.2f}" if times < 10 else f"{times:,.0f}"
 
 
 def heading(text: str) -> None:

@@ -58,7 +58,8 @@ def cold_start(folder: Path, small: Path, execution: str, *, target: float, runs
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     with progress(f"cold starts, {execution}"):
-        once()  # so that bytecode is compiled and the files are in the system's cache
+        if runs > 1:
+            once()  # so that bytecode is compiled and the files are in the system's cache
         return Measured(f"rheos query, {execution}, cold start", median_time(once, runs), target)
 
 

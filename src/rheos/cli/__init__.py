@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 
+from rheos.cli import startup
 from rheos.cli.failures import INTERRUPTED
 
 
 def main() -> None:
     """The entry point of `rheos`."""
+    startup.own_process = True
     try:
         from rheos.cli.app import app
 

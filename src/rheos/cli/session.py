@@ -12,6 +12,7 @@ import typer
 
 from rheos.cli.options import Entailment, Execution
 from rheos.cli.progress import progress
+from rheos.cli.startup import keep_pandas_out
 from rheos.errors import LoadError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Session:
     @contextmanager
     def engine(self) -> Iterator[Engine]:
         """An engine that holds the data of this session."""
+        if self.execution is not Execution.catalyst:
+            keep_pandas_out()
         from rheos import Engine
 
         with Engine(execution=self.execution.value, entailment=self.entailment.value) as engine:
