@@ -28,7 +28,7 @@ class QuerySyntaxError(RheosError):
         self.column = position.column
 
     def __str__(self) -> str:
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         where = f"line {self.line}, column {self.column}: {self.message}"
         if not 1 <= self.line <= len(lines):
             return where

@@ -160,7 +160,8 @@ class Translator:
         if query.projection is None:
             variables = visible(pattern)
         else:
-            variables = tuple(Variable(item.variable.name) for item in projection if item.variable)
+            named = (Variable(item.variable.name) for item in projection if item.variable)
+            variables = tuple(dict.fromkeys(named))  # SELECT ?x ?x is allowed
         if order:
             pattern = OrderBy(pattern, tuple(order))
         pattern = Project(pattern, variables)
@@ -197,6 +198,11 @@ class Translator:
     # --- graph patterns, 18.2.2 ------------------------------------------------------------------
 
     def group(self, group: ast.Group) -> Node:
+        pattern, condition = self.group_and_filter(group)
+        return pattern if condition is None else Filter(condition, pattern)
+
+    def group_and_filter(self, group: ast.Group) -> tuple[Node, Expression | None]:
+        """The pattern of a group, and the conjunction of the filters that stand in the group itself."""
         pattern: Node = UNIT
         filters: list[Expression] = []
         for element in group.elements:
@@ -204,20 +210,16 @@ class Translator:
                 case ast.Filter(_, condition):
                     filters.append(self.expression(condition))
                 case ast.Optional(_, optional):
-                    inner = self.group(optional)
-                    if isinstance(inner, Filter):
-                        pattern = LeftJoin(pattern, inner.pattern, inner.condition)
-                    else:
-                        pattern = LeftJoin(pattern, inner)
+                    pattern = LeftJoin(pattern, *self.group_and_filter(optional))
                 case ast.Minus(_, removed):
                     pattern = Minus(pattern, self.group(removed))
                 case ast.Bind(_, expression, variable):
                     pattern = extend(pattern, Variable(variable.name), self.expression(expression))
                 case _:
                     pattern = join(pattern, self.element(element))
-        if filters:
-            pattern = Filter(reduce(lambda left, right: Call("&&", (left, right)), filters), pattern)
-        return pattern
+        if not filters:
+            return pattern, None
+        return pattern, reduce(lambda left, right: Call("&&", (left, right)), filters)
 
     def element(self, element: ast.Pattern) -> Node:
         match element:

@@ -7,8 +7,9 @@ so is a column as well: the number of a row among the rows of its group with the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from rheos.algebra.expressions import Aggregate, Exists
+from rheos.algebra.expressions import Aggregate
 from rheos.sql import constants as c
 from rheos.sql.dialect import EXACT, FRACTION
 from rheos.sql.expressions import compiled
@@ -21,32 +22,23 @@ from rheos.sql.values import Number, TextValue, Value, integer, once
 TOTAL = "DECIMAL(38,0)"
 
 
-class Above:
-    """The scope above a grouping: there is no column to share what is computed from aggregates."""
+class Groups(Scope, Protocol):
+    """The row of a group, above a grouping: what is shared there may use what is collected below it."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-        self.dialect = scope.dialect
-
-    def column(self, variable: str) -> str | None:
-        return self.scope.column(variable)
-
-    def share(self, sql: str) -> str:
-        return sql
-
-    def exists(self, exists: Exists) -> str:
-        return self.scope.exists(exists)
+    def collect(self, sql: str) -> str:
+        """The column that holds an SQL aggregate, computed by the grouping."""
 
 
-def aggregate(aggregate: Aggregate, scope: Scope, partition: Sequence[str], row: Sequence[str]) -> str:
-    """The SQL of an aggregate, to stand in the SELECT of a grouping by `partition`.
+def aggregate(
+    aggregate: Aggregate, scope: Scope, above: Groups, partition: Sequence[str], row: Sequence[str]
+) -> str:
+    """The SQL of an aggregate, to stand in a SELECT above the grouping by `partition`.
 
-    `row` has all the columns of a solution, which COUNT(DISTINCT *) compares.
+    `scope` is the row below the grouping; `row` has all its columns, which COUNT(DISTINCT *) compares.
     """
-    above = Above(scope)
     if aggregate.argument is None:
         where = first_of_its_kind(scope, partition, row) if aggregate.distinct else None
-        return integer(above, f"count(*){_filter(where)}").term
+        return integer(above, above.collect(f"count(*){_filter(where)}")).term
     value = compiled(aggregate.argument, scope)
     term = once(scope, value.term)
     where = f"{term} IS NOT NULL"
@@ -54,7 +46,7 @@ def aggregate(aggregate: Aggregate, scope: Scope, partition: Sequence[str], row:
         where += f" AND {first_of_its_kind(scope, partition, [term])}"
     match aggregate.name:
         case "COUNT":
-            return integer(above, f"count(*){_filter(where)}").term
+            return integer(above, above.collect(f"count(*){_filter(where)}")).term
         case "SUM":
             return number_term(total(value, above, scope, term, where, average=False))
         case "AVG":
@@ -62,11 +54,11 @@ def aggregate(aggregate: Aggregate, scope: Scope, partition: Sequence[str], row:
         case "MIN" | "MAX" as name:
             keys = [once(scope, key) for key in of_value(value)] or [term]
             chosen = scope.dialect.first_by(term, [*keys, term], name == "MAX")
-            return f"{chosen}{_filter(f'{term} IS NOT NULL')}"
+            return above.collect(f"{chosen}{_filter(f'{term} IS NOT NULL')}")
         case "SAMPLE":
-            return f"min({term})"
+            return above.collect(f"min({term})")
         case "GROUP_CONCAT":
-            return joined(value, aggregate.separator, scope, where, term).term
+            return joined(value, aggregate.separator, scope, above, where, term).term
     raise ValueError(f"no such aggregate: {aggregate.name}")
 
 
@@ -81,20 +73,21 @@ def first_of_its_kind(scope: Scope, partition: Sequence[str], columns: Sequence[
     return f"{number} = 1"
 
 
-def total(value: Value, above: Scope, scope: Scope, term: str, where: str, *, average: bool) -> Number:
+def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, average: bool) -> Number:
     """SUM or AVG (18.5.1.3, 18.5.1.4): 0 for no rows; an error where one row is an error or no number."""
     number = value.number
     d = scope.dialect
     if number is None:
         # Whatever rows there are, they are errors.
-        return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN count(*) = 0 THEN CAST(0 AS {EXACT}) END")
+        rows = above.collect("count(*)")
+        return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN {rows} = 0 THEN CAST(0 AS {EXACT}) END")
     approx = once(scope, number.observed)
     # Of numbers that are too long for DECIMAL only an approximate value is known: an error, as on overflow.
     flawed = f"{term} IS NULL OR {approx} IS NULL"
-    sound = f"count(*) FILTER (WHERE {flawed}) = 0"
-    count = f"count(*) FILTER (WHERE {where})"
+    sound = f"{above.collect(f'count(*) FILTER (WHERE {flawed})')} = 0"
+    count = above.collect(f"count(*) FILTER (WHERE {where})")
     rank: int | str = number.rank if isinstance(number.rank, int) else once(scope, number.rank)
-    ranks = f"COALESCE(bit_or({rank}){_filter(where)}, {c.RANK_INTEGER})"
+    ranks = above.collect(f"COALESCE(bit_or({rank}){_filter(where)}, {c.RANK_INTEGER})")
     at_least = f" | {c.RANK_DECIMAL}" if average else ""
     of_none = f"CASE WHEN {count} = 0 THEN {c.RANK_INTEGER} ELSE" if average else ""
     rank_sql = f"{of_none} {ranks}{at_least} {'END' if average else ''}".strip()
@@ -106,10 +99,10 @@ def total(value: Value, above: Scope, scope: Scope, term: str, where: str, *, av
         # Whole parts and fractions apart, for neither sum can overflow; NULL among them is a double.
         whole = once(scope, d.whole_part(each))
         part = once(scope, f"CAST({each} - {whole} AS {FRACTION})")
-        wholes = d.try_cast(f"COALESCE(sum({whole}){_filter(where)}, 0)", EXACT)
-        parts = d.try_cast(f"COALESCE(sum({part}){_filter(where)}, 0)", EXACT)
+        wholes = d.try_cast(above.collect(f"COALESCE(sum({whole}){_filter(where)}, 0)"), EXACT)
+        parts = d.try_cast(above.collect(f"COALESCE(sum({part}){_filter(where)}, 0)"), EXACT)
         both = d.add(wholes, parts)
-        exactly = f"count(*) FILTER (WHERE {where} AND {each} IS NULL) = 0"
+        exactly = f"{above.collect(f'count(*) FILTER (WHERE {where} AND {each} IS NULL)')} = 0"
         result = both
         if average:
             divisor = f"CAST(greatest({count}, 1) AS {EXACT})"
@@ -117,7 +110,7 @@ def total(value: Value, above: Scope, scope: Scope, term: str, where: str, *, av
         return f"CASE WHEN {sound} AND {exactly} THEN {result} END"
 
     def inexact() -> str:
-        summed = f"COALESCE(sum({approx}){_filter(where)}, CAST(0 AS DOUBLE))"
+        summed = above.collect(f"COALESCE(sum({approx}){_filter(where)}, CAST(0 AS DOUBLE))")
         result = f"{summed} / greatest({count}, 1)" if average else summed
         return f"CASE WHEN {sound} THEN {result} END"
 
@@ -126,8 +119,10 @@ def total(value: Value, above: Scope, scope: Scope, term: str, where: str, *, av
     return Number(above, lambda: f"({rank_sql})", exact, inexact, rounded=False)
 
 
-def joined(value: Value, separator: str, scope: Scope, where: str, term: str) -> TextValue:
+def joined(
+    value: Value, separator: str, scope: Scope, above: Groups, where: str, term: str
+) -> TextValue:
     """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms: SPARQL leaves it free."""
     text = once(scope, value.string)
     found = scope.dialect.join_texts(text, separator, term, f"{where} AND {text} IS NOT NULL")
-    return TextValue(Above(scope), f"COALESCE({found}, '')")
+    return TextValue(above, f"COALESCE({above.collect(found)}, '')")

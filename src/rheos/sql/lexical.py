@@ -44,9 +44,9 @@ def _by_rank(number: Number, printed: Callable[[int], str]) -> str:
 def _text(number: Number, rank: int) -> str:
     scope = number.scope
     if rank == c.RANK_INTEGER:
-        return scope.dialect.whole_text(number.exact or "NULL")
+        return scope.dialect.whole_text(once(scope, number.exact or "NULL"))
     if rank == c.RANK_DECIMAL:
-        return scope.dialect.exact_text(number.exact or "NULL")
+        return scope.dialect.exact_text(once(scope, number.exact or "NULL"))
     return floating_text(scope, number.approx if number.rank_known else number.observed, rank)
 
 

@@ -232,14 +232,14 @@ def values(node: Values, compiler: Compiler) -> Relation:
 def filtered(node: Filter, context: Context, compiler: Compiler) -> Relation:
     rows = compiler.rows(compiler.node(node.pattern, context), context)
     test = condition(node.condition, rows, strict=False)
-    return rows.relation.with_sql(select(rows.columns(), rows.source(), [test]))
+    return rows.relation.with_sql(select(rows.columns(), rows.source(test), [test]))
 
 
 def extended(node: Extend, context: Context, compiler: Compiler) -> Relation:
     rows = compiler.rows(compiler.node(node.pattern, context), context)
     name = node.variable.name
     value = term(node.expression, rows)
-    sql = select([*rows.columns(), f"{value} AS {compiler.column(name)}"], rows.source())
+    sql = select([*rows.columns(), f"{value} AS {compiler.column(name)}"], rows.source(value))
     variables = (*rows.relation.variables, name)
     return replace(rows.relation, sql=sql, variables=variables, certain=certain(node))
 

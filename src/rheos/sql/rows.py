@@ -16,7 +16,7 @@ from rheos.sql.relation import Relation, nested
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
 
-SHARED = re.compile(r"\bshared_(\d+)\b")
+SHARED = re.compile(r"\bshared_\d+\b")
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Rows:
     """The rows of a relation under an alias, as a `Scope`.
 
     What expressions share becomes columns between the relation and the operator at hand: `source()` is
-    what that operator reads from. A shared expression that uses another one stands one level above it.
+    what that operator reads from.
     """
 
     relation: Relation
@@ -32,8 +32,6 @@ class Rows:
     compiler: Compiler
     alias: str
     shared: dict[str, str] = field(default_factory=dict)
-    levels: list[list[str]] = field(default_factory=list)
-    level_of: dict[str, int] = field(default_factory=dict)
 
     @property
     def dialect(self) -> Dialect:
@@ -50,24 +48,31 @@ class Rows:
 
     def share(self, sql: str) -> str:
         if sql not in self.shared:
-            name = self.compiler.fresh("shared")
-            below = [self.level_of[f"shared_{number}"] for number in SHARED.findall(sql)
-                     if f"shared_{number}" in self.level_of]  # fmt: skip
-            level = max(below, default=-1) + 1
-            if level == len(self.levels):
-                self.levels.append([])
-            self.levels[level].append(f"{sql} AS {name}")
-            self.level_of[name] = level
-            self.shared[sql] = f"{self.alias}.{name}"
-        return self.shared[sql]
+            self.shared[sql] = self.compiler.fresh("shared")
+        return f"{self.alias}.{self.shared[sql]}"
 
     def exists(self, exists: Exists) -> str:
         return exists_condition(exists, self)
 
-    def source(self) -> str:
-        """The relation with the shared columns beside its own, as an item of FROM."""
+    def source(self, *uses: str) -> str:
+        """The relation as an item of FROM, with those of the shared columns beside its own that the texts in
+        `uses` need; one that needs another stands a level above it."""
+        expressions = {name: sql for sql, name in self.shared.items()}
+        level_of: dict[str, int] = {}
+
+        def place(text: str) -> int:
+            """Give a level to all that a text needs, and say which is the first above them."""
+            needed = [name for name in SHARED.findall(text) if name in expressions]
+            for name in needed:
+                if name not in level_of:
+                    level_of[name] = place(expressions[name])
+            return max((level_of[name] + 1 for name in needed), default=0)
+
+        levels: list[list[str]] = [[] for _ in range(max(map(place, uses), default=0))]
+        for name, level in level_of.items():
+            levels[level].append(f"{expressions[name]} AS {name}")
         source = nested(self.relation.sql, self.alias)
-        for level in self.levels:
+        for level in levels:
             columns = ",\n  ".join((f"{self.alias}.*", *level))
             source = nested(f"SELECT {columns}\nFROM {source}", self.alias)
         return source

@@ -5,7 +5,7 @@ In a context with keys each works for every value of the keys apart.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Aggregate
@@ -16,11 +16,11 @@ from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.context import Context
 from rheos.sql.joins import same_keys
 from rheos.sql.relation import Relation, Sort, nested, select
+from rheos.sql.rows import Rows
 from rheos.terms import XSD, literal
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
-    from rheos.sql.rows import Rows
 
 # What an aggregate of no rows gives (18.5.1); the others are errors, hence unbound.
 OF_NO_ROWS = {
@@ -36,24 +36,33 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     keys = [key.column for key in rows.relation.keys]
     present = [key.name for key in node.keys if key.name in rows.relation.variables]
     by = [f"{rows.alias}.{column}" for column in [*keys, *map(compiler.column, present)]]
-    found = [aggregate_sql(aggregate, rows, by, rows.columns()) for _, aggregate in node.aggregates]
-    columns = list(by)
-    columns += [
-        f"{compiler.dialect.null} AS {compiler.column(key.name)}"
-        for key in node.keys
-        if key.name not in present
+    absent = [key.name for key in node.keys if key.name not in present]
+    variables = present + absent + [variable.name for variable, _ in node.aggregates]
+    groups = Grouped(rows.relation, context, compiler, compiler.fresh("r"))
+    found = [
+        f"{aggregate_sql(aggregate, rows, groups, by, rows.columns())} AS {compiler.column(variable.name)}"
+        for variable, aggregate in node.aggregates
     ]
-    columns += [
-        f"{sql} AS {compiler.column(variable.name)}"
-        for (variable, _), sql in zip(node.aggregates, found, strict=True)
-    ]
-    if not node.aggregates and not columns:
-        columns = ["count(*) AS unit"]
-    variables = present + [key.name for key in node.keys if key.name not in present]
-    variables += [variable.name for variable, _ in node.aggregates]
-    sql = select(columns, rows.source(), tail=f"GROUP BY {', '.join(by)}" if by else grouping_of_all(node))
+    collected = [f"{sql} AS {name}" for sql, name in groups.collected.items()]
+    grouping = f"GROUP BY {', '.join(by)}" if by else grouping_of_all(node)
+    below = select([*by, *collected] or ["count(*) AS unit"], rows.source(*collected), tail=grouping)
+    groups.relation = Relation(below, tuple(present), frozenset(), rows.relation.keys)
+    columns = groups.columns() + [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
+    sql = select(columns + found, groups.source(*found))
     relation = Relation(sql, tuple(variables), certain(node), rows.relation.keys)
     return every_key(relation, node, context, compiler) if keys and not node.keys else relation
+
+
+@dataclass
+class Grouped(Rows):
+    """The rows of a grouping that is still being put together: what they collect are its columns."""
+
+    collected: dict[str, str] = field(default_factory=dict)
+
+    def collect(self, sql: str) -> str:
+        if sql not in self.collected:
+            self.collected[sql] = self.compiler.fresh("collected")
+        return f"{self.alias}.{self.collected[sql]}"
 
 
 def grouping_of_all(node: Group) -> str:
@@ -125,7 +134,7 @@ def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
     read = frozenset().union(*(used(order.expression) for order in node.conditions))
     inner = replace(rows.relation, sort=())
     plain = replace(rows, relation=inner).columns()
-    return replace(inner, sql=select([*plain, *columns], rows.source()), sort=tuple(items), sorted_by=read)
+    return replace(inner, sql=select([*plain, *columns], rows.source(*columns)), sort=tuple(items), sorted_by=read)
 
 
 def sliced(node: Slice, context: Context, compiler: Compiler) -> Relation:

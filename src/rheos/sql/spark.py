@@ -66,7 +66,8 @@ class Spark(Dialect):
         return f"CAST({exact} AS DOUBLE)"
 
     def scientific(self, double: str, digits: int) -> str:
-        return f"format_string('%.{digits}e', {double})"
+        # Java writes `null` for NULL.
+        return f"nullif(format_string('%.{digits}e', {double}), 'null')"
 
     def exact_text(self, exact: str) -> str:
         # A cast to STRING may give an exponent, depending on ANSI mode.
