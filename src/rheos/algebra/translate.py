@@ -138,18 +138,20 @@ class Translator:
         projection = query.projection or ()
         if modifiers.group_by or aggregates(query):
             pattern, self.grouped = self.group_keys(pattern, modifiers.group_by)
+        keys = self.grouped
         # Translating an expression collects its aggregates, so all come before the Group is made.
-        extensions = [
-            (Variable(item.variable.name), self.expression(item.expression))
-            for item in projection
-            if item.variable is not None and item.expression is not None
-        ]
         having = [self.expression(condition) for condition in modifiers.having]
+        extensions = []
+        for item in projection:
+            if item.variable is not None and item.expression is not None:
+                variable = Variable(item.variable.name)
+                extensions.append((variable, self.expression(item.expression)))
+                if self.grouped is not None:
+                    self.grouped |= {variable}  # what comes after sees it as it is
         order = [Order(self.expression(item.expression), item.descending) for item in modifiers.order_by]
-        if self.grouped is not None:
-            keys = tuple(sorted(self.grouped, key=lambda key: key.name))
+        if keys is not None:
             found = tuple((variable, aggregate) for aggregate, variable in self.aggregates.items())
-            pattern = Group(pattern, keys, found)
+            pattern = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
         self.aggregates, self.grouped = outer
         for condition in having:
             pattern = Filter(condition, pattern)

@@ -27,9 +27,14 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
+from rheos.terms import XSD
 
 Names = frozenset[str]
 NONE: Names = frozenset()
+
+NUMERIC_FUNCTIONS = frozenset(
+    "+ - * / unary- unary+ ABS ROUND CEIL FLOOR RAND STRLEN YEAR MONTH DAY HOURS MINUTES SECONDS".split()
+) | {XSD + name for name in ("integer", "decimal", "float", "double")}
 
 
 def names(terms: Iterable[Term]) -> Names:
@@ -99,6 +104,49 @@ def certain(node: Node) -> Names:
             return certain(pattern)
         case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
             return certain(pattern)
+
+
+@lru_cache(maxsize=8192)
+def numeric(node: Node) -> Names:
+    """The variables that are a number wherever a solution of the pattern binds them."""
+    match node:
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            other = (in_scope(left) - numeric(left)) | (in_scope(right) - numeric(right))
+            return (numeric(left) | numeric(right)) - other
+        case Minus(left):
+            return numeric(left)
+        case Extend(pattern, variable, expression):
+            inner = numeric(pattern)
+            return inner | {variable.name} if gives_number(expression, inner) else inner
+        case Group(pattern, keys, aggregates):
+            inner = numeric(pattern)
+            found = (v.name for v, aggregate in aggregates if aggregates_to_number(aggregate, inner))
+            return (names(keys) & inner) | frozenset(found)
+        case Project(pattern, variables):
+            return numeric(pattern) & names(variables)
+        case Graph(name, pattern):
+            return numeric(pattern) - names((name,))
+        case Filter(_, pattern):
+            return numeric(pattern)
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+            return numeric(pattern)
+    return NONE
+
+
+def gives_number(expression: Expression | None, numbers: Names) -> bool:
+    """Whether an expression is a number unless it fails, given the variables that are."""
+    match expression:
+        case Variable(name):
+            return name in numbers
+        case Call(name):
+            return name in NUMERIC_FUNCTIONS
+    return False
+
+
+def aggregates_to_number(aggregate: Aggregate, numbers: Names) -> bool:
+    if aggregate.name in ("COUNT", "SUM", "AVG"):
+        return True
+    return aggregate.name != "GROUP_CONCAT" and gives_number(aggregate.argument, numbers)
 
 
 def used(expression: Expression | Aggregate | None) -> Names:

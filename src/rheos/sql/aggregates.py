@@ -119,9 +119,7 @@ def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, a
     return Number(above, lambda: f"({rank_sql})", exact, inexact, rounded=False)
 
 
-def joined(
-    value: Value, separator: str, scope: Scope, above: Groups, where: str, term: str
-) -> TextValue:
+def joined(value: Value, separator: str, scope: Scope, above: Groups, where: str, term: str) -> TextValue:
     """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms: SPARQL leaves it free."""
     text = once(scope, value.string)
     found = scope.dialect.join_texts(text, separator, term, f"{where} AND {text} IS NOT NULL")

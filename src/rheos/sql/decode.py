@@ -7,15 +7,24 @@ typed one starts with a quotation mark and ends in `>`, and the end of a term te
 
 from __future__ import annotations
 
+import re
+
 from rheos.sql import constants as c
 from rheos.sql.dialect import EXACT, Dialect
-from rheos.terms import literal
+from rheos.terms import XSD, literal
 
 # Both engines write these the same way.
 QUOTE = "'\"'"
 EMPTY_TAGGED = "'\"\"@'"
 
-_WHOLE_FORMS = (c.INTEGER, *c.DERIVED_INTEGERS)
+
+_NAMES = "|".join(datatype.removeprefix(XSD) for datatype in c.DERIVED_INTEGERS)
+_END = rf'"\^\^<{re.escape(XSD)}'
+
+# To take a number out by a regular expression is slow, but short: for what is rare. A number that is too
+# long for DECIMAL gives its whole digits, as a double has no room for the others.
+_DERIVED = rf'\A"({c.INTEGER_FORM}){_END}(?:{_NAMES})>\z'
+_LONG = rf'\A"([+-]?[0-9]{{20,}})(?:{_END}(?:integer|{_NAMES})|(?:\.[0-9]*)?{_END}decimal)>\z'
 
 
 def suffix_of(datatype: str) -> str:
@@ -121,21 +130,17 @@ def exact(d: Dialect, term: str) -> str:
     return (
         f"CASE WHEN {has_datatype(d, term, c.INTEGER)} THEN {_read(d, integer, c.INTEGER_FORM, EXACT)}"
         f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {_read(d, decimal, c.DECIMAL_FORM, EXACT)}"
-        f" WHEN {has_datatype_in(d, term, c.DERIVED_INTEGERS)}"
-        f" THEN {_read(d, lexical(d, term), c.INTEGER_FORM, EXACT)} END"
+        f" WHEN {is_typed(d, term)} THEN {d.try_cast(d.extract(term, _DERIVED, 1), EXACT)} END"
     )
 
 
 def inexact(d: Dialect, term: str) -> str:
     """The value, as a DOUBLE, of a number that is not exact: float, double, or too long for DECIMAL."""
     double, floating = (lexical_of(d, term, datatype) for datatype in (c.DOUBLE, c.FLOAT))
-    decimal = lexical_of(d, term, c.DECIMAL)
     return (
         f"CASE WHEN {has_datatype(d, term, c.DOUBLE)} THEN {double_of_text(d, double)}"
         f" WHEN {has_datatype(d, term, c.FLOAT)} THEN {float_of_text(d, floating)}"
-        f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {_read(d, decimal, c.DECIMAL_FORM, 'DOUBLE')}"
-        f" WHEN {has_datatype_in(d, term, _WHOLE_FORMS)}"
-        f" THEN {_read(d, lexical(d, term), c.INTEGER_FORM, 'DOUBLE')} END"
+        f" WHEN {is_typed(d, term)} THEN {d.try_cast(d.extract(term, _LONG, 1), 'DOUBLE')} END"
     )
 
 

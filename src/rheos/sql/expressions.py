@@ -10,7 +10,7 @@ from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variab
 from rheos.sql import comparisons
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TermValue, Value, grouped
+from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, NumberTermValue, TermValue, Value, grouped
 
 
 def term(expression: Expression, scope: Scope) -> str:
@@ -42,7 +42,9 @@ def compiled(expression: Expression, scope: Scope) -> Value:
     match expression:
         case Variable(name):
             column = scope.column(name)
-            return ErrorValue(scope) if column is None else TermValue(scope, column)
+            if column is None:
+                return ErrorValue(scope)
+            return NumberTermValue(scope, column) if scope.is_number(name) else TermValue(scope, column)
         case Constant(value):
             return ConstantValue(scope, value)
         case Exists():

@@ -104,6 +104,11 @@ class Pair:
             return self.value(variable)
         return f"{self.left_alias}.{outer.column}" if outer else None
 
+    def is_number(self, variable: str) -> bool:
+        return all(
+            variable in side.numeric for side in (self.left, self.right) if variable in side.variables
+        )
+
     def share(self, sql: str) -> str:
         return sql
 

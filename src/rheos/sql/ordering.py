@@ -16,6 +16,7 @@ from rheos.sql.values import (
     BooleanValue,
     ConstantValue,
     ErrorValue,
+    NumberTermValue,
     NumberValue,
     TermValue,
     TextValue,
@@ -41,6 +42,9 @@ def of_value(value: Value) -> list[str]:
         number = value.number
         assert number is not None
         return [number.exact or "NULL"] if number.is_exact else [number.observed, *_maybe(number.exact)]
+    if isinstance(value, NumberTermValue):
+        assert value.number is not None
+        return [value.number.approx, *_maybe(value.number.exact)]
     if isinstance(value, BooleanValue):
         return [value.effective]
     if isinstance(value, TextValue):

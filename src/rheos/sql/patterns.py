@@ -29,7 +29,7 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.variables import certain
+from rheos.algebra.variables import certain, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
@@ -74,6 +74,9 @@ class Compiler:
 
     def node(self, node: Node, context: Context) -> Relation:
         """The relation of any pattern."""
+        return replace(self.relation(node, context), numeric=numeric(node))
+
+    def relation(self, node: Node, context: Context) -> Relation:
         match node:
             case BGP():
                 return basic_graph_pattern(node, context, self)

@@ -30,7 +30,7 @@ class Sort:
 class Relation:
     """SQL with one column for each variable, key and sort item.
 
-    `certain` are the variables whose column is never NULL; the columns that `sort` names stay hidden and
+    `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers; the columns that `sort` names stay hidden and
     are only kept to order by; `sorted_by` are the variables that they were computed from.
     """
 
@@ -40,6 +40,7 @@ class Relation:
     keys: tuple[Key, ...] = ()
     sort: tuple[Sort, ...] = ()
     sorted_by: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
 
     def shared(self, other: Relation) -> list[str]:
         """The variables of both, in this one's order."""

@@ -46,6 +46,9 @@ class Rows:
             return f"COALESCE({own}, {self.alias}.{outer.column})"
         return own
 
+    def is_number(self, variable: str) -> bool:
+        return variable in self.relation.numeric
+
     def share(self, sql: str) -> str:
         if sql not in self.shared:
             self.shared[sql] = self.compiler.fresh("shared")

@@ -18,6 +18,9 @@ class Scope(Protocol):
     def column(self, variable: str) -> str | None:
         """The SQL of the column that holds a variable's term; None where nothing can bind it."""
 
+    def is_number(self, variable: str) -> bool:
+        """Whether a variable is known to be a number wherever it is bound."""
+
     def share(self, sql: str) -> str:
         """An SQL expression to be used several times: the name of a column that holds its value,
         computed once under the operator at hand (or, where there is no such place, the text itself)."""

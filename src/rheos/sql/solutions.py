@@ -134,7 +134,9 @@ def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
     read = frozenset().union(*(used(order.expression) for order in node.conditions))
     inner = replace(rows.relation, sort=())
     plain = replace(rows, relation=inner).columns()
-    return replace(inner, sql=select([*plain, *columns], rows.source(*columns)), sort=tuple(items), sorted_by=read)
+    return replace(
+        inner, sql=select([*plain, *columns], rows.source(*columns)), sort=tuple(items), sorted_by=read
+    )
 
 
 def sliced(node: Slice, context: Context, compiler: Compiler) -> Relation:

@@ -326,6 +326,42 @@ class TermValue(Value):
         )
 
 
+class NumberTermValue(TermValue):
+    """A term that is a number, if it is anything: the other views of it need not be printed."""
+
+    @property
+    def text(self) -> Text | None:  # type: ignore[override]
+        return None
+
+    @property
+    def simple(self) -> str | None:  # type: ignore[override]
+        return None
+
+    @property
+    def truth(self) -> str | None:  # type: ignore[override]
+        return None
+
+    @property
+    def moment(self) -> Moment | None:  # type: ignore[override]
+        return None
+
+    @property
+    def duration(self) -> Duration | None:  # type: ignore[override]
+        return None
+
+    @property
+    def literal(self) -> bool | None:
+        return True
+
+    @property
+    def tagged(self) -> str:
+        return FALSE
+
+    @property
+    def opaque(self) -> str:
+        return FALSE
+
+
 def duration_of(scope: Scope, text: str) -> Duration:
     """From the lexical form of a duration, which is already known to be well-formed, or NULL."""
     d = scope.dialect

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol, runtime_checkable
 
 from rheos import iris
 from rheos.sql import decode
