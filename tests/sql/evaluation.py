@@ -54,6 +54,9 @@ class Row:
     def column(self, variable: str) -> str | None:
         return variable if variable in self.columns else None
 
+    def is_number(self, variable: str) -> bool:
+        return False
+
     def share(self, sql: str) -> str:
         if not self.sharing:
             return sql

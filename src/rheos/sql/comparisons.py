@@ -181,6 +181,9 @@ def _moment(operator: str, a: Moment, b: Moment) -> str:
 
 
 def durations(operator: str, left: Value, right: Value) -> list[str]:
+    """Only where one side is known to be one: SPARQL does not ask for it, and looking for them is long."""
+    if not (left.is_duration or right.is_duration):
+        return []
     a, b = left.duration, right.duration
     if a is None or b is None:
         return []

@@ -24,6 +24,7 @@ _END = rf'"\^\^<{re.escape(XSD)}'
 # To take a number out by a regular expression is slow, but short: for what is rare. A number that is too
 # long for DECIMAL gives its whole digits, as a double has no room for the others.
 _DERIVED = rf'\A"({c.INTEGER_FORM}){_END}(?:{_NAMES})>\z'
+_NUMERIC_END = rf"{_END}(?:integer|decimal|float|double|{_NAMES})>\z"
 _LONG = rf'\A"([+-]?[0-9]{{20,}})(?:{_END}(?:integer|{_NAMES})|(?:\.[0-9]*)?{_END}decimal)>\z'
 
 
@@ -160,78 +161,73 @@ def exact_of_text(d: Dialect, text: str, form: str) -> str:
 def rank(d: Dialect, term: str, exact_value: str, approx_value: str) -> str:
     """The rank of a number, from the values that were already taken out of it."""
     return (
-        f"CASE WHEN {exact_value} IS NOT NULL"
-        f" THEN CASE WHEN {has_datatype(d, term, c.DECIMAL)} THEN {c.RANK_DECIMAL} ELSE {c.RANK_INTEGER} END"
-        f" WHEN {approx_value} IS NOT NULL"
-        f" THEN CASE WHEN {has_datatype(d, term, c.DOUBLE)} THEN {c.RANK_DOUBLE}"
-        f" WHEN {has_datatype(d, term, c.FLOAT)} THEN {c.RANK_FLOAT}"
-        f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {c.RANK_DECIMAL} ELSE {c.RANK_INTEGER} END END"
+        f"CASE WHEN {approx_value} IS NULL THEN NULL"
+        f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {c.RANK_DECIMAL}"
+        f" WHEN {exact_value} IS NOT NULL THEN {c.RANK_INTEGER}"
+        f" WHEN {has_datatype(d, term, c.DOUBLE)} THEN {c.RANK_DOUBLE}"
+        f" WHEN {has_datatype(d, term, c.FLOAT)} THEN {c.RANK_FLOAT} ELSE {c.RANK_INTEGER} END"
     )
 
 
 def effective(d: Dialect, term: str, approx_value: str) -> str:
     """The effective boolean value (17.2.2). Ill-formed booleans and numbers are false, not errors."""
     yes = ", ".join(d.string(literal(form, c.BOOLEAN)) for form in ("true", "1"))
-    number = f"COALESCE({approx_value} <> 0 AND NOT isnan({approx_value}), FALSE)"
     return (
         f"CASE WHEN {has_datatype(d, term, c.BOOLEAN)} THEN {term} IN ({yes})"
         f" WHEN {is_simple(d, term)} THEN {d.length(term)} > 2"
+        f" WHEN {approx_value} IS NOT NULL THEN {approx_value} <> 0 AND NOT isnan({approx_value})"
         f" WHEN {is_tagged(d, term)} THEN NOT {d.starts_with(term, EMPTY_TAGGED)}"
-        f" WHEN {has_datatype_in(d, term, tuple(c.RANKS))} THEN {number} END"
+        f" WHEN {d.matches(term, d.string(_NUMERIC_END))} THEN FALSE END"
     )
 
 
 # --- time ----------------------------------------------------------------------------------------
 
-_ZONE_AT_END = f"{c.ZONE_FORM}$"
+MOMENTS = (c.DATE_TIME, c.DATE)
+MIDNIGHT = "'T00:00:00'"
 
 
 def zoned_text(d: Dialect, text: str) -> str:
-    return d.matches(text, d.string(_ZONE_AT_END))
+    return d.matches(text, d.string(rf"{c.ZONE_FORM}\z"))
 
 
-def micros_of_text(d: Dialect, text: str, datatype: str) -> str:
-    """Microseconds since 1970 of a lexical form; without a zone, as if in UTC."""
-    form = {
-        c.DATE_TIME: f"{c.DATE_FORM}T{c.TIME_FORM}",
-        c.DATE: c.DATE_FORM,
-        c.TIME: c.TIME_FORM,
-    }[datatype]
-    full = {
-        c.DATE_TIME: d.replace(text, "T24:", "T00:"),
-        c.DATE: f"{d.substring(text, 1, 10)} || 'T00:00:00' || {d.substring(text, 11)}",
-        c.TIME: f"'1970-01-01T' || {d.replace(text, '24:00:00', '00:00:00')}",
-    }[datatype]
-    with_zone = f"CASE WHEN {zoned_text(d, text)} THEN {full} ELSE {full} || 'Z' END"
-    micros = d.micros(with_zone)
-    if datatype != c.DATE:
-        # 24:00:00 is the first instant of the next day, which the engines do not read.
-        start = 12 if datatype == c.DATE_TIME else 1
-        micros = (
-            f"{micros} + CASE WHEN {d.substring(text, start, 2)} = '24' THEN {c.MICROS_PER_DAY} ELSE 0 END"
-        )
-    return f"CASE WHEN {d.matches_all(text, f'(?:{form}){c.ZONE_FORM}?')} THEN {micros} END"
+def moment_text(d: Dialect, text: str, datatype: str) -> str:
+    """The lexical form of a date or dateTime as that of a dateTime."""
+    if datatype == c.DATE_TIME:
+        return text
+    return f"{d.substring(text, 1, 10)} || {MIDNIGHT} || {d.substring(text, 11)}"
 
 
-MOMENTS = (c.DATE_TIME, c.DATE, c.TIME)
+def micros_of_text(d: Dialect, text: str) -> str:
+    """Microseconds since 1970 of the lexical form of a dateTime; without a zone, as if in UTC.
+
+    The text is repeated: pass a column.
+    """
+    form = f"{c.DATE_FORM}T{c.TIME_FORM}"
+    return (
+        f"CASE WHEN {d.matches_all(text, form + c.ZONE_FORM)} THEN {d.micros(text)}"
+        f" WHEN {d.matches_all(text, form)} THEN {d.micros(f'({text} || {UTC})')} END"
+    )
 
 
-def micros(d: Dialect, term: str) -> str:
+UTC = "'Z'"
+
+
+def moment(d: Dialect, term: str, kinds: tuple[str, ...] = MOMENTS) -> str:
+    """The text of a dateTime for a term of these datatypes, well-formed or not."""
     branches = (
-        f"WHEN {has_datatype(d, term, kind)} THEN {micros_of_text(d, lexical_of(d, term, kind), kind)}"
-        for kind in MOMENTS
+        f"WHEN {has_datatype(d, term, kind)} THEN {moment_text(d, lexical_of(d, term, kind), kind)}"
+        for kind in kinds
     )
     return f"CASE {' '.join(branches)} END"
 
 
 def moment_kind(d: Dialect, term: str, micros_value: str) -> str:
     """Which of `MOMENTS` a term is, as a number; NULL where it is none, or ill-formed."""
-    branches = (f"WHEN {has_datatype(d, term, kind)} THEN {at}" for at, kind in enumerate(MOMENTS))
-    return f"CASE WHEN {micros_value} IS NOT NULL THEN CASE {' '.join(branches)} END END"
-
-
-def zoned(d: Dialect, term: str) -> str:
-    return d.matches(term, d.string(f'{c.ZONE_FORM}"'))
+    return (
+        f"CASE WHEN {micros_value} IS NOT NULL"
+        f" THEN CASE WHEN {has_datatype(d, term, c.DATE_TIME)} THEN 0 ELSE 1 END END"
+    )
 
 
 def is_duration_text(d: Dialect, text: str) -> str:

@@ -185,6 +185,11 @@ class Value(ABC):
         return None
 
     @property
+    def is_duration(self) -> bool:
+        """Known to be a duration: otherwise durations are not looked for."""
+        return False
+
+    @property
     @abstractmethod
     def string(self) -> str:
         """What STR gives: the lexical form of a literal, the text of an IRI."""
@@ -279,16 +284,19 @@ class TermValue(Value):
 
     @cached_property
     def moment(self) -> Moment | None:
-        d, term = self.dialect, self._term
-        micros = self.scope.share(decode.micros(d, term))
-        return Moment(decode.moment_kind(d, term, micros), micros, decode.zoned(d, term))
+        return self._moment(decode.MOMENTS)
 
     def moment_of(self, kind: int) -> Moment:
         """The moment of one kind alone: shorter than `moment`."""
-        d, term, datatype = self.dialect, self._term, decode.MOMENTS[kind]
-        found = decode.micros_of_text(d, decode.lexical_of(d, term, datatype), datatype)
-        micros = f"CASE WHEN {decode.has_datatype(d, term, datatype)} THEN {found} END"
-        return Moment(kind, self.scope.share(micros), decode.zoned(d, term))
+        return self._moment((decode.MOMENTS[kind],))
+
+    def _moment(self, datatypes: tuple[str, ...]) -> Moment:
+        d, term = self.dialect, self._term
+        text = self.scope.share(decode.moment(d, term, datatypes))
+        micros = self.scope.share(decode.micros_of_text(d, text))
+        known = len(datatypes) == 1
+        kind = decode.MOMENTS.index(datatypes[0]) if known else decode.moment_kind(d, term, micros)
+        return Moment(kind, micros, decode.zoned_text(d, text))
 
     @cached_property
     def duration(self) -> Duration | None:
@@ -319,10 +327,9 @@ class TermValue(Value):
         d, term = self.dialect, self._term
         assert self.number is not None
         assert self.moment is not None
-        assert self.duration is not None
         return (
             f"({decode.is_typed(d, term)} AND {self.number.approx} IS NULL AND {self.moment.micros} IS NULL"
-            f" AND {self.duration.months} IS NULL AND {decode.truth(d, term)} IS NULL)"
+            f" AND {decode.truth(d, term)} IS NULL)"
         )
 
 
@@ -440,6 +447,10 @@ class ConstantValue(Value):
         return Moment(decode.MOMENTS.index(known.datatype), str(known.micros), known.zoned)
 
     @property
+    def is_duration(self) -> bool:
+        return self.duration is not None
+
+    @property
     def duration(self) -> Duration | None:
         known = c.duration(self._lexical, self._datatype) if self._lexical is not None else None
         return None if known is None else Duration(str(known.months), str(known.micros))
@@ -460,7 +471,7 @@ class ConstantValue(Value):
 
     @property
     def opaque(self) -> str:
-        known = self.number or self.truth or self.moment or self.duration
+        known = self.number or self.truth or self.moment
         return TRUE if self._datatype is not None and not known else FALSE
 
 
@@ -566,10 +577,18 @@ class LiteralValue(Value):
     def moment(self) -> Moment | None:
         if self._datatype not in decode.MOMENTS:
             return None
-        text = once(self.scope, self._lexical)
-        micros = decode.micros_of_text(self.dialect, text, self._datatype)
+        text = once(self.scope, decode.moment_text(self.dialect, self._lexical, self._datatype))
+        micros = decode.micros_of_text(self.dialect, text)
         zoned = decode.zoned_text(self.dialect, text)
         return Moment(decode.MOMENTS.index(self._datatype), once(self.scope, micros), zoned)
+
+    @property
+    def is_duration(self) -> bool:
+        return self._datatype in c.DURATIONS
+
+    @property
+    def opaque(self) -> str:
+        return FALSE if self._datatype in decode.MOMENTS else TRUE
 
     @cached_property
     def duration(self) -> Duration | None:

@@ -171,7 +171,8 @@ def _to_moment(
             form = lexical_form(scope, value, (other,))
             branches.append(form and rewrite(scope, form))
         if text:
-            well_formed = decode.micros_of_text(d, text, datatype)
+            full = once(scope, decode.moment_text(d, text, datatype))
+            well_formed = decode.micros_of_text(d, full)
             branches.append(f"CASE WHEN {well_formed} IS NOT NULL THEN {text} END")
         found = _first(branches)
         return ErrorValue(scope) if found is None else LiteralValue(scope, once(scope, found), datatype)
@@ -189,10 +190,6 @@ def _date_time_to_date(scope: Scope, text: str) -> str:
     return f"{d.substring(text, 1, 10)} || {d.extract(text, f'({c.ZONE_FORM})$', 1)}"
 
 
-def _date_time_to_time(scope: Scope, text: str) -> str:
-    return scope.dialect.substring(text, 12)
-
-
 _CASTS: dict[str, Callable[[Scope, Value], Value]] = {
     "string": to_string,
     "boolean": to_boolean,
@@ -202,7 +199,6 @@ _CASTS: dict[str, Callable[[Scope, Value], Value]] = {
     "double": to_double,
     "dateTime": _to_moment(c.DATE_TIME, {c.DATE: _date_to_date_time}),
     "date": _to_moment(c.DATE, {c.DATE_TIME: _date_time_to_date}),
-    "time": _to_moment(c.TIME, {c.DATE_TIME: _date_time_to_time}),
 }
 
 FUNCTIONS: dict[str, Function] = {XSD + name: function(cast, 1) for name, cast in _CASTS.items()}
