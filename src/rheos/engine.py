@@ -8,18 +8,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
-from rheos.algebra.nodes import Ask
+from rheos.algebra.nodes import Ask, Construct, Describe, Form, Select
 from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate
-from rheos.answers.result import Result
+from rheos.answers.result import Kind, Result
 from rheos.errors import RheosError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
-from rheos.execute.session import adopt, start
+from rheos.execute.session import adopt, start, stop
 from rheos.optimize import optimize
 from rheos.sql.statement import compile_query
-from rheos.store.graphs import StaticGraphs
+from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
 from rheos.syntax import ast
 from rheos.syntax import parse as parse_text
 
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Execution = Literal["auto", "local", "catalyst"]
+KINDS: dict[type[Form], Kind] = {
+    Select: "select",
+    Construct: "construct",
+    Ask: "ask",
+    Describe: "describe",
+}
 EXECUTIONS = ("auto", "local", "catalyst")
 DIALECTS = ("auto", "sparql")
 ENTAILMENTS = ("none",)
@@ -49,6 +55,7 @@ class Engine:
 
     `spark` is a session to use instead of an own one; `execution` says where queries run (`local`: DuckDB
     in this process; `catalyst`: Spark; `auto`: local while there are at most `local_triples` triples).
+    N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark.
     """
 
     def __init__(
@@ -59,13 +66,15 @@ class Engine:
         base: str = iris.DEFAULT_BASE,
         entailment: str = "none",
         local_triples: int = LOCAL_TRIPLES,
+        parallel_bytes: int = PARALLEL_BYTES,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
         self.execution = execution
         self.base = base
         self.local_triples = local_triples
-        self.graphs = StaticGraphs()
+        spark_reads = None if execution == "local" else self.session
+        self.graphs = StaticGraphs(spark_reads, parallel_bytes=parallel_bytes)
         self._given = spark
         self._spark: SparkSession | None = None
 
@@ -101,13 +110,16 @@ class Engine:
         if isinstance(plan.form, Ask):
             return Result.ask(table.num_rows > 0)
         prefixes = Names.of(tree, base or self.base).prefixes
-        kind = type(plan.form).__name__.lower()
         return Result(
-            kind, statement.columns, table, prefixes=prefixes, dataframe=lambda: self.dataframe(table)
+            KINDS[type(plan.form)],
+            statement.columns,
+            table,
+            prefixes=prefixes,
+            dataframe=lambda: self.dataframe(table),
         )
 
     def explain(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> str:
-        """How a query would be answered: its algebra, before and after the optimiser, where and by which SQL."""
+        """How a query would be answered: its algebra, what the optimiser makes of it, where it runs, the SQL."""
         algebra = translate(parse_text(text), base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)
@@ -130,7 +142,8 @@ class Engine:
         chosen = execution or self.execution
         one_of("execution", chosen, EXECUTIONS)
         if chosen == "auto":
-            chosen = "local" if self.graphs.size <= self.local_triples else "catalyst"
+            small = not self.graphs.in_spark and self.graphs.size <= self.local_triples
+            chosen = "local" if small else "catalyst"
         return Local(self.graphs) if chosen == "local" else Catalyst(self.graphs, self.session)
 
     def dataframe(self, table: pa.Table) -> DataFrame:
@@ -148,8 +161,8 @@ class Engine:
     def close(self) -> None:
         """Let go of the data, and of Spark if the engine started it."""
         self.graphs.close()
-        if self._spark is not None and self._given is None:
-            self._spark.stop()
+        if self._spark is not None:
+            stop(self._spark)
         self._spark = None
 
     def __enter__(self) -> Engine:

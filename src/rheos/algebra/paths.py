@@ -1,4 +1,4 @@
-"""Property paths: from the syntax to path expressions, and path patterns to simpler ones (18.2.2.3, 18.2.2.4)."""
+"""Property paths: paths of the syntax come in, path expressions and simpler patterns go out (18.2.2.3-4)."""
 
 from __future__ import annotations
 

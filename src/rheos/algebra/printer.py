@@ -105,8 +105,8 @@ def node_lines(node: Node) -> list[str]:
             return close([*close(head), *indent(node_lines(pattern))])
         case Values(variables, rows):
             tuples = (" ".join("UNDEF" if value is None else short(value) for value in row) for row in rows)
-            head = f"(values {variable_list(variable.name for variable in variables)}"
-            return [" ".join((head, *(f"({values})" for values in tuples))) + ")"]
+            line = f"(values {variable_list(variable.name for variable in variables)}"
+            return [" ".join((line, *(f"({values})" for values in tuples))) + ")"]
         case Group(pattern, keys, aggregates):
             sets = " ".join(f"(?{variable.name} {aggregate(found)})" for variable, found in aggregates)
             return wrap(f"group {variable_list(key.name for key in keys)} ({sets})", pattern)

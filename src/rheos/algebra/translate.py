@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 from rheos import iris, terms
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
@@ -116,7 +117,7 @@ class Translator:
             case ast.DescribeQuery(_, described, where, modifiers):
                 pattern = self.solutions(where, modifiers) if where else UNIT
                 if described is None:
-                    return Describe(pattern, visible(pattern))
+                    return Describe(pattern, self.visible(pattern))
                 return Describe(pattern, tuple(self.term(term) for term in described))
 
     def dataset(self, clauses: Iterable[ast.DatasetClause]) -> Dataset | None:
@@ -160,7 +161,7 @@ class Translator:
         for variable, expression in extensions:
             pattern = extend(pattern, variable, expression)
         if query.projection is None:
-            variables = visible(pattern)
+            variables = self.visible(pattern)
         else:
             named = (Variable(item.variable.name) for item in projection if item.variable)
             variables = tuple(dict.fromkeys(named))  # SELECT ?x ?x is allowed
@@ -271,6 +272,19 @@ class Translator:
         )
         return Values(tuple(Variable(variable.name) for variable in values.variables), rows)
 
+    def visible(self, pattern: Node) -> tuple[Variable, ...]:
+        """What `*` stands for: the variables in scope that the user wrote, as they come in the text."""
+        found = (Variable(name) for name in in_scope(pattern))
+        return tuple(sorted((v for v in found if not v.is_blank), key=lambda v: self.places[v.name]))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each variable first stands in the text."""
+        places: dict[str, int] = {}
+        for match in re.finditer(r"[?$](\w+)", self.names.text):
+            places.setdefault(match[1], match.start())
+        return places
+
     def invent(self, purpose: str) -> str:
         self.fresh += 1
         return f".{purpose}{self.fresh}"
@@ -365,11 +379,6 @@ def extend(pattern: Node, variable: Variable, expression: Expression) -> Node:
     if SOLUTION.name in used(expression) - in_scope(pattern):
         pattern = Extend(pattern, SOLUTION, Call("STRUUID", ()))
     return Extend(pattern, variable, expression)
-
-
-def visible(pattern: Node) -> tuple[Variable, ...]:
-    """What `*` stands for: the variables in scope that the user wrote, in the order of their names."""
-    return tuple(Variable(name) for name in sorted(in_scope(pattern)) if not Variable(name).is_blank)
 
 
 def sliced(pattern: Node, modifiers: ast.Modifiers) -> Node:

@@ -32,9 +32,11 @@ from rheos.terms import XSD
 Names = frozenset[str]
 NONE: Names = frozenset()
 
-NUMERIC_FUNCTIONS = frozenset(
-    "+ - * / unary- unary+ ABS ROUND CEIL FLOOR RAND STRLEN YEAR MONTH DAY HOURS MINUTES SECONDS".split()
-) | {XSD + name for name in ("integer", "decimal", "float", "double")}
+_ON_NUMBERS = {"+", "-", "*", "/", "unary-", "unary+", "ABS", "ROUND", "CEIL", "FLOOR"}
+_OF_OTHERS = {"RAND", "STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"}
+NUMERIC_FUNCTIONS = (
+    _ON_NUMBERS | _OF_OTHERS | {XSD + name for name in ("integer", "decimal", "float", "double")}
+)
 
 
 def names(terms: Iterable[Term]) -> Names:

@@ -13,9 +13,15 @@ from rheos.sql.statement import Statement
 class Executor(Protocol):
     """A place that answers statements in its dialect."""
 
-    name: str
-    where: str
-    dialect: Dialect
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def where(self) -> str:
+        """Where that is, in words."""
+
+    @property
+    def dialect(self) -> Dialect: ...
 
     def run(self, statement: Statement) -> pa.Table:
         """The rows of a statement, one string column for each of its `columns`."""

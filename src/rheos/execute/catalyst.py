@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rheos.errors import EvaluationError
 from rheos.execute.base import named
+from rheos.execute.session import map_in_arrow
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.spark import SPARK
@@ -61,7 +62,7 @@ def closure_view(closure: Closure, spark: SparkSession) -> None:
     edges = edges.repartition(*closure.keys) if closure.keys else edges.repartition(1)
     schema = ", ".join(f"{column} STRING" for column in columns)
     follow = Follow(closure.keys, closure.seeds is not None)
-    edges.mapInArrow(follow, schema).createOrReplaceTempView(closure.view)
+    map_in_arrow(edges, follow, schema).createOrReplaceTempView(closure.view)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The optimiser: a query of the algebra and the counts of the data come in, an equal and cheaper one goes out."""
+"""The optimiser: a query and the counts of the data come in, an equal and cheaper query goes out."""
 
 from __future__ import annotations
 

@@ -10,7 +10,15 @@ from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variab
 from rheos.sql import comparisons
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, NumberTermValue, TermValue, Value, grouped
+from rheos.sql.values import (
+    BooleanValue,
+    ConstantValue,
+    ErrorValue,
+    NumberTermValue,
+    TermValue,
+    Value,
+    grouped,
+)
 
 
 def term(expression: Expression, scope: Scope) -> str:

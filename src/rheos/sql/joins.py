@@ -37,7 +37,7 @@ def same_keys(keys: Sequence[Key], left: str, right: str) -> list[str]:
 
 @dataclass
 class Pair:
-    """Two relations side by side, with the aliases that their columns go by; a `Scope` for a join's condition."""
+    """Two relations side by side under their aliases; as a `Scope`, what a condition of their join sees."""
 
     left: Relation
     right: Relation
@@ -105,9 +105,7 @@ class Pair:
         return f"{self.left_alias}.{outer.column}" if outer else None
 
     def is_number(self, variable: str) -> bool:
-        return all(
-            variable in side.numeric for side in (self.left, self.right) if variable in side.variables
-        )
+        return all(variable in side.numeric for side in (self.left, self.right) if variable in side.variables)
 
     def share(self, sql: str) -> str:
         return sql
@@ -183,8 +181,8 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
     conditions = pair.conditions()
     if not any(name in left.certain and name in right.certain for name in pair.shared):
         # A solution is only removed by one that it shares a bound variable with.
-        columns = map(compiler.column, pair.shared)
-        both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in columns)
+        shared = map(compiler.column, pair.shared)
+        both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in shared)
         conditions.append(f"({' OR '.join(both)})")
     columns = [f"{pair.left_alias}.{key.column}" for key in left.keys]
     columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]

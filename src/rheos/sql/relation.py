@@ -30,8 +30,9 @@ class Sort:
 class Relation:
     """SQL with one column for each variable, key and sort item.
 
-    `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers; the columns that `sort` names stay hidden and
-    are only kept to order by; `sorted_by` are the variables that they were computed from.
+    `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. The
+    columns that `sort` names stay hidden and are only kept to order by; `sorted_by` are the variables that
+    they were computed from.
     """
 
     sql: str

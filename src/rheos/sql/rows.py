@@ -75,8 +75,8 @@ class Rows:
         for name, level in level_of.items():
             levels[level].append(f"{expressions[name]} AS {name}")
         source = nested(self.relation.sql, self.alias)
-        for level in levels:
-            columns = ",\n  ".join((f"{self.alias}.*", *level))
+        for columns_of_level in levels:
+            columns = ",\n  ".join((f"{self.alias}.*", *columns_of_level))
             source = nested(f"SELECT {columns}\nFROM {source}", self.alias)
         return source
 

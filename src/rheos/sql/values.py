@@ -337,23 +337,23 @@ class NumberTermValue(TermValue):
     """A term that is a number, if it is anything: the other views of it need not be printed."""
 
     @property
-    def text(self) -> Text | None:  # type: ignore[override]
+    def text(self) -> Text | None:
         return None
 
     @property
-    def simple(self) -> str | None:  # type: ignore[override]
+    def simple(self) -> str | None:
         return None
 
     @property
-    def truth(self) -> str | None:  # type: ignore[override]
+    def truth(self) -> str | None:
         return None
 
     @property
-    def moment(self) -> Moment | None:  # type: ignore[override]
+    def moment(self) -> Moment | None:
         return None
 
     @property
-    def duration(self) -> Duration | None:  # type: ignore[override]
+    def duration(self) -> Duration | None:
         return None
 
     @property
