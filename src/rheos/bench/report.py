@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -53,6 +54,14 @@ def ratio(ours: float, theirs: float) -> str:
     """How many times as long ours takes: below 1 we are quicker."""
     times = ours / theirs
     return f"{times:.2f}" if times < 10 else f"{times:,.0f}"
+
+
+def machine() -> str:
+    """The cores, and how busy they already are: on a busy machine no time below means much."""
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0]
+    busy = "; busy with other work, so the times are too long" if load > cores / 2 else ""
+    return f"{cores} cores, load average {load:.1f} at the start{busy}"
 
 
 def heading(text: str) -> None:

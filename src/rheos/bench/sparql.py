@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from rheos import Engine
 from rheos.bench import Settings, data
 from rheos.bench.queries import SMALL, TWENTY_LINES, VARIED
-from rheos.bench.report import Measured, duration, heading, median_time, ratio, table, timed
+from rheos.bench.report import Measured, duration, heading, machine, median_time, ratio, table, timed
 from rheos.cli.progress import progress
 from rheos.engine import Execution
 from rheos.errors import EvaluationError
@@ -30,6 +30,7 @@ Ask = Callable[[str], int]
 
 def run(settings: Settings) -> None:
     """Both tables."""
+    heading(machine())
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder:
         waiting(Path(folder), settings)
         volume(Path(folder), settings)
