@@ -59,6 +59,7 @@ def read_parallel(
 
     The quads of the default graph get `graph`, if it is given.
     """
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.storagelevel import StorageLevel
 
@@ -79,7 +80,7 @@ def read_parallel(
     try:
         # A faulty line travels as a row without a subject: reason and text in the place of p and o.
         faults = quads.where("s IS NULL").orderBy("g").limit(1).collect()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         quads.unpersist()
         raise _explain(documents, error) from None
     if faults:

@@ -38,16 +38,16 @@ def read(document: Document, blank_prefix: str = "") -> Iterator[pa.RecordBatch]
 
 def pieces(text: IO[bytes], size: int = PIECE_BYTES) -> Iterator[pa.StringArray]:
     """The lines of a text, each with its line end, in arrays of about `size` bytes."""
-    rest = b""
+    rest: list[bytes] = []
     while block := text.read(size):
         end = block.rfind(b"\n") + 1
         if not end:
-            rest += block
+            rest.append(block)
             continue
-        yield split_lines(rest + block[:end])
-        rest = block[end:]
-    if rest:
-        yield split_lines(rest)
+        yield split_lines(b"".join([*rest, block[:end]]))
+        rest = [block[end:]]
+    if any(rest):
+        yield split_lines(b"".join(rest))
 
 
 def split_lines(text: bytes) -> pa.StringArray:
@@ -89,7 +89,7 @@ def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Itera
         while chunk := ox.serialize(itertools.islice(quads, _PIECE_QUADS), format=ox.RdfFormat.N_QUADS):
             parsed = lines.parse_trusted(split_lines(chunk), lines.QUADS, blank_prefix)
             if parsed.faults:
-                raise LoadError(parsed.faults[0].reason, document.name)
+                raise LoadError(parsed.faults[0].reason, document.name, _line_of_error(document))
             yield batch(parsed.terms)
     except SyntaxError as error:
         line = error.lineno or _line_of_error(document)
@@ -137,12 +137,12 @@ class _LineFeed:
 
 
 def _line_of_error(document: Document) -> int | None:
-    """The line at which pyoxigraph stops, for the formats where it does not say."""
+    """The line of the first fault, where pyoxigraph does not say: when it is fed line by line, it shows."""
     with document.open() as text:
         feed = _LineFeed(text)
         try:
-            for _ in ox.parse(feed, document.format, base_iri=document.base):  # type: ignore[arg-type]
-                pass
-        except SyntaxError:
+            for quad in ox.parse(feed, document.format, base_iri=document.base):  # type: ignore[arg-type]
+                lines.exact_term(quad.object)
+        except (SyntaxError, lines.Rdf12Error):
             return max(feed.line, 1)
     return None
