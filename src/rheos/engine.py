@@ -119,7 +119,7 @@ class Engine:
         )
 
     def explain(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> str:
-        """How a query would be answered: its algebra, what the optimiser makes of it, where it runs, the SQL."""
+        """How a query would be answered: its algebra before and after the optimiser, the place, the SQL."""
         algebra = translate(parse_text(text), base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)

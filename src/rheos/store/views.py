@@ -88,10 +88,10 @@ class Large:
         return [row.g for row in self.frame.select("g").where("g IS NOT NULL").distinct().collect()]
 
     def counts(self) -> dict[str, PredicateCount]:
-        from pyspark.sql import functions as f
-
         if not self._parts:
             return {}
+        from pyspark.sql import functions as f
+
         counted = self.frame.groupBy("p").agg(
             f.count("*"), f.approx_count_distinct("s"), f.approx_count_distinct("o")
         )
