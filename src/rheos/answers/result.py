@@ -86,7 +86,7 @@ class Result:
     @property
     def boolean(self) -> bool:
         if self._boolean is None:
-            raise RheosError(f"a {self.kind} query has no boolean; ASK has")
+            raise RheosError(f"{self.kind.upper()} has no boolean; ASK has one")
         return self._boolean
 
     @cached_property
@@ -112,7 +112,7 @@ class Result:
     def rows(self) -> list[dict[str, AnyTerm]]:
         """The solutions in order; a variable that is not bound is not among the keys."""
         if self.kind != "select":
-            raise RheosError(f"a {self.kind} query has no rows; SELECT has")
+            raise RheosError(f"{self.kind.upper()} has no rows; SELECT has them")
         columns = [self._terms(name) for name in self.variables]
         if not columns:
             return [{} for _ in range(self.arrow.num_rows)]
@@ -124,7 +124,7 @@ class Result:
     @cached_property
     def triples(self) -> list[ox.Triple]:
         if not self._is_graph:
-            raise RheosError(f"a {self.kind} query has no triples; CONSTRUCT and DESCRIBE have")
+            raise RheosError(f"{self.kind.upper()} has no triples; CONSTRUCT and DESCRIBE have them")
         columns: Any = [self._terms(name) for name in TRIPLE_COLUMNS]
         return [ox.Triple(*row) for row in zip(*columns, strict=True)]
 
@@ -135,7 +135,7 @@ class Result:
         allowed = (*GRAPH_FORMATS, "table") if self._is_graph else SOLUTION_FORMATS
         if name not in allowed:
             raise RheosError(
-                f"a {self.kind} result cannot be written as {format!r}; formats: {', '.join(allowed)}"
+                f"the answer of {self.kind.upper()} cannot be written as {format!r}; formats: {', '.join(allowed)}"
             )
         if self._is_graph and name != "table":
             return self._serialize_graph(name)
