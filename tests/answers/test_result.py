@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pyoxigraph as ox
@@ -18,6 +19,7 @@ from rheos.errors import RheosError
 from rheos.terms import AnyTerm, encode
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+SPARQL = "{http://www.w3.org/2005/sparql-results#}"
 INTEGER = f'"5"^^<{XSD}integer>'
 
 CONTROL = st.characters(codec="utf-8", exclude_categories=["Cs"])
@@ -93,9 +95,30 @@ def test_xml_gives_back_what_xml_can_hold(rows: list[dict[str, AnyTerm]]) -> Non
         return ox.Literal(text, datatype=value.datatype)
 
     expected = [{name: in_xml(value) for name, value in row.items()} for row in rows]
-    variables, found = parsed(select(rows, ["z", "x", "y"]), ox.QueryResultsFormat.XML, "xml")
-    assert variables == ["z", "x", "y"]
-    assert found == expected
+    assert from_xml(select(rows, ["z", "x", "y"]).serialize("xml")) == (["z", "x", "y"], expected)
+
+
+def from_xml(text: str) -> tuple[list[str], list[dict[str, AnyTerm]]]:
+    """SPARQL XML results by the book; pyoxigraph's own reader drops white space around literals."""
+
+    def value(element: ElementTree.Element) -> AnyTerm:
+        content = element.text or ""
+        match element.tag.removeprefix(SPARQL):
+            case "uri":
+                return ox.NamedNode(content)
+            case "bnode":
+                return ox.BlankNode(content)
+        if language := element.get("{http://www.w3.org/XML/1998/namespace}lang"):
+            return ox.Literal(content, language=language)
+        return ox.Literal(content, datatype=ox.NamedNode(element.get("datatype", XSD + "string")))
+
+    root = ElementTree.fromstring(text.encode())
+    variables = [element.attrib["name"] for element in root.iter(SPARQL + "variable")]
+    rows = [
+        {binding.attrib["name"]: value(binding[0]) for binding in result}
+        for result in root.iter(SPARQL + "result")
+    ]
+    return variables, rows
 
 
 @given(st.lists(solution, max_size=5))

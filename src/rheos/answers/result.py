@@ -134,8 +134,9 @@ class Result:
         name = _SHORT_NAMES.get(plain, plain)
         allowed = (*GRAPH_FORMATS, "table") if self._is_graph else SOLUTION_FORMATS
         if name not in allowed:
+            known = ", ".join(allowed)
             raise RheosError(
-                f"the answer of {self.kind.upper()} cannot be written as {format!r}; formats: {', '.join(allowed)}"
+                f"the answer of {self.kind.upper()} cannot be written as {format!r}; formats: {known}"
             )
         if self._is_graph and name != "table":
             return self._serialize_graph(name)
