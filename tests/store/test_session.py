@@ -1,0 +1,106 @@
+"""Spark: the caller's settings stay as they are, an own session is quiet and leaves nothing behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rheos.errors import EnvironmentFault
+from rheos.execute import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_the_callers_session_is_left_alone(spark: SparkSession) -> None:
+    before = {name: spark.conf.get(name) for name in session.SQL_SETTINGS}
+    sibling = session.adopt(spark)
+    assert sibling is not spark
+    assert sibling.sparkContext is spark.sparkContext
+    assert {name: sibling.conf.get(name) for name in session.SQL_SETTINGS} == session.SQL_SETTINGS
+    sibling.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    sibling.range(1).createOrReplaceTempView("ours")
+    assert {name: spark.conf.get(name) for name in session.SQL_SETTINGS} == before
+    assert not spark.catalog.tableExists("ours")
+
+
+def test_where_spark_runs_already_it_is_used_and_not_stopped(spark: SparkSession) -> None:
+    sibling = session.start()
+    assert sibling.sparkContext is spark.sparkContext
+    session.stop(sibling)
+    assert spark.range(2).count() == 2
+
+
+def test_workers_run_on_this_interpreter(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    given = spark.sparkContext.pythonExec
+    frame = session.map_in_arrow(session.adopt(spark).range(1), _interpreter, "python STRING")
+    assert [row.python for row in frame.collect()] == [sys.executable]
+    assert spark.sparkContext.pythonExec == given
+
+
+def _interpreter(batches):  # type: ignore[no-untyped-def]
+    import sys
+
+    import pyarrow as pa
+
+    for _ in batches:
+        yield pa.record_batch({"python": [sys.executable]})
+
+
+OWN = """
+import pathlib
+from rheos.execute import session
+
+first, second = session.start(), session.start()
+first.range(3).createOrReplaceTempView("numbers")
+assert not second.catalog.tableExists("numbers")
+session.stop(second)
+assert first.table("numbers").count() == 3
+settings = {name: first.conf.get(name) for name in session.SQL_SETTINGS}
+assert settings == session.SQL_SETTINGS, settings
+assert first.sparkContext.uiWebUrl is None
+session.stop(first)
+again = session.start()
+assert again.range(3).count() == 3
+print(sorted(path.name for path in pathlib.Path().iterdir()))
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_own_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OWN], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("[]\n", "", 0)
+
+
+def test_where_java_is_missing_the_message_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(
+        EnvironmentFault, match=r"Spark needs Java 17 or 21.*apt install.*brew install"
+    ) as caught:
+        session.check_java()
+    assert "\n" not in str(caught.value)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(EnvironmentFault, match=r"JAVA_HOME is .*nowhere, but there is no bin/java"):
+        session.check_java()
+
+
+def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EnvironmentFault, match=r"Spark needs Java 17 or 21; .* is Java 8"):
+        session.check_java()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
+    session.check_java()
