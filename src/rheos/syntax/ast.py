@@ -124,7 +124,11 @@ class Triple(Node):
 class Call(Node):
     """An operator or built-in by its name: `||`, `&&`, `=`, `!=`, `<`, `>`, `<=`, `>=`, `+`, `-`,
     `*`, `/` with two arguments, `!`, `unary-` and `unary+` with one, `IN` and `NOT IN` with the
-    element first, and the built-ins in capitals (`BOUND`, `STRLEN`, ...)."""
+    element first, and the built-ins in capitals (`BOUND`, `STRLEN`, ...).
+
+    In C-SPARQL also `TIMESTAMP`, of a variable and, as a second argument, the stream: a name, or the
+    variable of a GRAPH pattern.
+    """
 
     name: str
     arguments: tuple[Expression, ...]
@@ -251,8 +255,20 @@ class OrderCondition(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregation(Node):
+    """A tuple of C-SPARQL's AGGREGATE: `(?variable, FUNCTION(?argument), {?group ...}) FILTER(...)`."""
+
+    variable: Var
+    function: str  # COUNT, SUM, AVG, MIN, MAX
+    argument: Var | None  # None only for COUNT, which then counts the rows
+    group: tuple[Var, ...]  # one or more
+    filter: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Modifiers:
-    """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end."""
+    """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end; in C-SPARQL, before all of
+    these, the AGGREGATE clauses and the FILTERs that stand after them."""
 
     group_by: tuple[Projection, ...] = ()
     having: tuple[Expression, ...] = ()
@@ -260,6 +276,8 @@ class Modifiers:
     limit: int | None = None
     offset: int | None = None
     values: Values | None = None
+    aggregations: tuple[Aggregation, ...] = ()
+    filters: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +293,7 @@ class SelectQuery(Node):
 class ConstructQuery(Node):
     """CONSTRUCT; for the short form CONSTRUCT WHERE the template repeats the pattern."""
 
-    template: tuple[Triple, ...]
+    template: tuple[Triple, ...] | None  # None is CONSTRUCT *, which only C-SPARQL has
     where: Group
     modifiers: Modifiers
 
@@ -312,6 +330,43 @@ class DatasetClause(Node):
     named: bool
 
 
+# --- continuous queries (C-SPARQL, sections 3.2 and 3.3 of its paper; times are microseconds) -----
+
+
+@dataclass(frozen=True, slots=True)
+class Registration(Node):
+    """`REGISTER QUERY name COMPUTED EVERY 5m AS`; the name is a word, or an IRI without its brackets."""
+
+    kind: str  # "QUERY" | "STREAM"
+    name: str
+    every: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalWindow(Node):
+    """`[RANGE 10m STEP 1m]`; TUMBLING is a step as long as the range."""
+
+    range: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalWindow(Node):
+    """`[RANGE TRIPLES 100 STEP 10]`: a number of triples, moving on after `step` more of them."""
+
+    triples: int
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamClause(Node):
+    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`."""
+
+    iri: Name
+    named: bool
+    window: LogicalWindow | PhysicalWindow
+
+
 @dataclass(frozen=True, slots=True)
 class Query(Node):
     """A whole query text: what `syntax.parse` returns."""
@@ -320,3 +375,6 @@ class Query(Node):
     prologue: tuple[Base | Prefix, ...]
     dataset: tuple[DatasetClause, ...]
     form: SelectQuery | ConstructQuery | AskQuery | DescribeQuery
+    registration: Registration | None = None
+    streams: tuple[StreamClause, ...] = ()
+    dialect: str = "sparql"
