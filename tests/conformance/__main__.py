@@ -68,11 +68,10 @@ def report(console: Console, name: str, cases: list[Case], results: dict[str, Ou
         outcome = results.get(case.id)
         if outcome is None:
             continue
-        if outcome.passed:
-            if outcome.note:
-                console.print(f"[yellow]passes {outcome.note}[/] {name} {case.id}")
+        if outcome.passed and not outcome.note:
             continue
-        console.print(f"[red]failed[/] {name} {case.id} ({case.query}, {case.result})")
+        verdict = f"[yellow]passes {outcome.note}[/]" if outcome.passed else "[red]failed[/]"
+        console.print(f"{verdict} {name} {case.id} ({case.query}, {case.result})")
         if not quiet:
             console.print("    " + outcome.detail.replace("\n", "\n    "), markup=False)
 

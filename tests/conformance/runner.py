@@ -13,7 +13,7 @@ from .suite import BASE, FOLDER, Case
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a test passed; `note` says what was forgiven, `detail` why it failed."""
+    """Whether a test passed; `note` says what was forgiven, `detail` what differs."""
 
     passed: bool
     note: str = ""
@@ -74,13 +74,14 @@ def compare(case: Case, expected: Answer, actual: Answer) -> Outcome:
         return Outcome(False, detail=detail)
     ordered = expected.kind == "select" and (case.is_ordered or expected.has_index)
     as_sets = expected.kind == "construct" or case.is_reduced
-    for key, note in ((exact, ""), (by_value, "by value")):
-        if same_rows(cells(expected, key, ordered), cells(actual, key, ordered), as_sets):
-            return Outcome(True, note)
-    left, right = cells(expected, by_value, False), cells(actual, by_value, False)
-    if ordered and same_rows(left, right):
+    if same_rows(cells(expected, exact, ordered), cells(actual, exact, ordered), as_sets):
+        return Outcome(True)
+    detail = difference(cells(expected, exact, False), cells(actual, exact, False))
+    if same_rows(cells(expected, by_value, ordered), cells(actual, by_value, ordered), as_sets):
+        return Outcome(True, "by value", detail)
+    if ordered and same_rows(cells(expected, by_value, False), cells(actual, by_value, False)):
         return Outcome(False, detail="the right rows in another order\n" + both(expected, actual))
-    return Outcome(False, detail=difference(cells(expected, exact, False), cells(actual, exact, False)))
+    return Outcome(False, detail=detail)
 
 
 def cells(answer: Answer, key: Key, ordered: bool) -> list[Row]:

@@ -193,6 +193,34 @@ CASES = [
         "x y z w",
         [("2", "1", "4", "2")],
     ),
+    Case(
+        "COUNT leaves errors out",
+        "SELECT (COUNT(LANG(?s)) AS ?n) (COUNT(STRLEN(?o)) AS ?m) { ?s :p ?o }",
+        "n m",
+        [("0", "1")],
+        ':a :p "x", 1 .',
+    ),
+    Case("SUM of nothing is an integer", "SELECT (SUM(0.5) AS ?x) { ?s :p ?o }", "x", [("0",)]),
+    Case(
+        "a triple in two FROM graphs is one triple",
+        "SELECT (COUNT(*) AS ?n) FROM :g1 FROM :g2 FROM :g1 { ?s :p ?o }",
+        "n",
+        [("2",)],
+        ":g1 { :a :p 1 } :g2 { :a :p 1, 2 }",
+    ),
+    Case(
+        "IN with an empty list",
+        "SELECT ?x ?y { BIND(1 IN () AS ?x) BIND(1 NOT IN () AS ?y) }",
+        "x y",
+        [("false", "true")],
+    ),
+    Case(
+        "a negated set keeps duplicates, forwards and backwards",
+        "SELECT ?x ?y { ?x :r ?y . ?x !(:r|^:q) ?y }",
+        "x y",
+        [(":a", ":b"), (":a", ":b"), (":a", ":b")],
+        ":a :r :b ; :p :b ; :s :b . :b :t :a ; :q :a .",
+    ),
     # --- unbound variables in joins
     Case(
         "a join through an unbound variable",
