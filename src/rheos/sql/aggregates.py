@@ -11,15 +11,18 @@ from typing import Protocol
 
 from rheos.algebra.expressions import Aggregate
 from rheos.sql import constants as c
-from rheos.sql.dialect import EXACT, FRACTION
+from rheos.sql.dialect import EXACT, FRACTION, Dialect
 from rheos.sql.expressions import compiled
 from rheos.sql.functions.numbers import quotient
 from rheos.sql.lexical import number_term
 from rheos.sql.ordering import of_value
 from rheos.sql.scope import Scope
-from rheos.sql.values import Number, TextValue, Value, integer, once
+from rheos.sql.values import NULL, Number, TextValue, Value, integer, once
 
-TOTAL = "DECIMAL(38,0)"
+AND = " AND "
+
+# Ten billion numbers below this have a sum that DECIMAL(38,18) can hold.
+LARGE = 10**10
 
 
 class Groups(Scope, Protocol):
@@ -81,42 +84,47 @@ def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, a
         # Whatever rows there are, they are errors.
         rows = above.collect("count(*)")
         return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN {rows} = 0 THEN CAST(0 AS {EXACT}) END")
-    approx = once(scope, number.observed)
-    # Of numbers that are too long for DECIMAL only an approximate value is known: an error, as on overflow.
-    flawed = f"{term} IS NULL OR {approx} IS NULL"
-    sound = f"{above.collect(f'count(*) FILTER (WHERE {flawed})')} = 0"
+    each = once(scope, number.exact or NULL)
+    floating = once(scope, number.floating)
+    # Of a number that is too long for DECIMAL no exact value is known: an error, as on overflow.
+    missing = [f"{part} IS NULL" for part in (each, floating) if part != NULL]
+    sound = f"{above.collect(f'count(*) FILTER (WHERE {AND.join(missing)})')} = 0"
     count = above.collect(f"count(*) FILTER (WHERE {where})")
-    rank: int | str = number.rank if isinstance(number.rank, int) else once(scope, number.rank)
-    ranks = above.collect(f"COALESCE(bit_or({rank}){_filter(where)}, {c.RANK_INTEGER})")
-    at_least = f" | {c.RANK_DECIMAL}" if average else ""
-    of_none = f"CASE WHEN {count} = 0 THEN {c.RANK_INTEGER} ELSE" if average else ""
-    rank_sql = f"{of_none} {ranks}{at_least} {'END' if average else ''}".strip()
 
     def exact() -> str:
-        if number.exact is None:
-            return f"CASE WHEN {sound} AND {count} = 0 THEN CAST(0 AS {EXACT}) END"
-        each = once(scope, number.exact)
-        # Whole parts and fractions apart, for neither sum can overflow; NULL among them is a double.
-        whole = once(scope, d.whole_part(each))
-        part = once(scope, f"CAST({each} - {whole} AS {FRACTION})")
-        wholes = d.try_cast(above.collect(f"COALESCE(sum({whole}){_filter(where)}, 0)"), EXACT)
-        parts = d.try_cast(above.collect(f"COALESCE(sum({part}){_filter(where)}, 0)"), EXACT)
-        both = d.add(wholes, parts)
-        exactly = f"{above.collect(f'count(*) FILTER (WHERE {where} AND {each} IS NULL)')} = 0"
-        result = both
+        result = exact_sum(scope.dialect, above, each, where) if each != NULL else f"CAST(0 AS {EXACT})"
         if average:
-            divisor = f"CAST(greatest({count}, 1) AS {EXACT})"
-            result = quotient(above, both, divisor)
-        return f"CASE WHEN {sound} AND {exactly} THEN {result} END"
-
-    def inexact() -> str:
-        summed = above.collect(f"COALESCE(sum({approx}){_filter(where)}, CAST(0 AS DOUBLE))")
-        result = f"{summed} / greatest({count}, 1)" if average else summed
+            result = quotient(above, result, f"CAST(greatest({count}, 1) AS {EXACT})")
         return f"CASE WHEN {sound} THEN {result} END"
+
+    def approx() -> str:
+        summed = f"COALESCE({above.collect(f'sum({floating}){_filter(where)}')}, 0)"
+        if each != NULL:
+            summed += f" + {d.to_double(exact_sum(d, above, each, where))}"
+        return f"CASE WHEN {sound} THEN {f'({summed}) / greatest({count}, 1)' if average else summed} END"
 
     if number.is_exact and isinstance(number.rank, int) and not average:
         return Number(above, number.rank, exact)
-    return Number(above, lambda: f"({rank_sql})", exact, inexact, rounded=False)
+    rank: int | str = number.rank if isinstance(number.rank, int) else once(scope, number.rank)
+    widest = f"COALESCE({above.collect(f'bit_or({rank}){_filter(where)}')}, {c.RANK_INTEGER})"
+    if average:
+        widest = f"CASE WHEN {count} = 0 THEN {c.RANK_INTEGER} ELSE {widest} | {c.RANK_DECIMAL} END"
+    return Number(above, lambda: once(above, widest), exact, approx, rounded=False)
+
+
+def exact_sum(d: Dialect, above: Groups, each: str, where: str) -> str:
+    """A sum that cannot overflow before its end: large numbers are added by whole parts and fractions."""
+    whole = d.whole_part(each)
+    sums = (
+        f"CASE WHEN abs({each}) < {LARGE} THEN {each} END",
+        f"CASE WHEN abs({each}) >= {LARGE} THEN {whole} END",
+        f"CASE WHEN abs({each}) >= {LARGE} THEN CAST({each} - {whole} AS {FRACTION}) END",
+    )
+    small, wholes, parts = (
+        d.try_cast(f"COALESCE({above.collect(f'sum({summed}){_filter(where)}')}, 0)", EXACT)
+        for summed in sums
+    )
+    return d.add(small, d.add(wholes, parts))
 
 
 def joined(value: Value, separator: str, scope: Scope, above: Groups, where: str, term: str) -> TextValue:

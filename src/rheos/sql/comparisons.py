@@ -10,6 +10,8 @@ value is not known (another datatype, or ill-formed) and a different literal it 
 
 from __future__ import annotations
 
+import math
+
 from rheos.sql import decode
 from rheos.sql.values import (
     FALSE,
@@ -75,7 +77,7 @@ def unlike(value: NumberValue | BooleanValue, other: Value, *, strict: bool) -> 
     """A computed number or boolean and a value of another kind: false, or an error if that is opaque."""
     if not strict or isinstance(other, type(value)):
         return []
-    defined = f"{value.number.approx} IS NOT NULL" if value.number else f"({value.truth}) IS NOT NULL"
+    defined = value.number.present if value.number else f"({value.truth}) IS NOT NULL"
     return [f"CASE WHEN NOT {other.opaque} AND {defined} AND {other.term} IS NOT NULL THEN FALSE END"]
 
 
@@ -123,16 +125,24 @@ def numbers(operator: str, left: Value, right: Value) -> list[str]:
     if a.is_exact and b.is_exact and not _too_long(left) and not _too_long(right):
         return branches
     # Where one side is exact, a row that gets here has an inexact value on the other.
-    x = left.inexact if isinstance(left, TermValue) and b.is_exact else a.observed
-    y = right.inexact if isinstance(right, TermValue) and a.is_exact else b.observed
-    # Both engines hold NaN equal to itself and above all else; here no comparison with it is true.
-    guarded = y if operator in ("<", "<=") else x
-    unsure = right if operator in ("<", "<=") else left
-    if _never_nan(unsure) or (operator == "=" and _never_nan(right)):
-        return [*branches, f"{x} {operator} {y}"]
-    guarded = once(left.scope, guarded)
-    x, y = (x, guarded) if operator in ("<", "<=") else (guarded, y)
-    return [*branches, f"({x} {operator} {y} AND NOT isnan({guarded}))"]
+    x = left.inexact if isinstance(left, TermValue) and b.is_exact and not _too_long(right) else a.observed
+    y = right.inexact if isinstance(right, TermValue) and a.is_exact and not _too_long(left) else b.observed
+    return [*branches, _doubles(operator, left, right, x, y)]
+
+
+def _doubles(operator: str, left: Value, right: Value, x: str, y: str) -> str:
+    """Both engines hold NaN equal to itself and above all else; here no comparison with it is true."""
+    if operator in ("<", "<="):
+        operator, left, right, x, y = {"<": ">", "<=": ">="}[operator], right, left, y, x
+    if _never_nan(left) or (operator == "=" and _never_nan(right)):
+        return f"{x} {operator} {y}"
+    if isinstance(right, ConstantValue) and right.approx is not None and not right.is_nan:
+        # NaN lies above infinity; and this way the left side is printed, and computed, but once.
+        least = right.approx if operator == ">=" else math.nextafter(right.approx, math.inf)
+        d = left.dialect
+        return f"{x} BETWEEN {d.double(least)} AND {d.double(math.inf)}"
+    x = once(left.scope, x)
+    return f"({x} {operator} {y} AND NOT isnan({x}))"
 
 
 def _never_nan(value: Value) -> bool:

@@ -158,10 +158,10 @@ def exact_of_text(d: Dialect, text: str, form: str) -> str:
     return _read(d, text, form, EXACT)
 
 
-def rank(d: Dialect, term: str, exact_value: str, approx_value: str) -> str:
+def rank(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:
     """The rank of a number, from the values that were already taken out of it."""
     return (
-        f"CASE WHEN {approx_value} IS NULL THEN NULL"
+        f"CASE WHEN {exact_value} IS NULL AND {inexact_value} IS NULL THEN NULL"
         f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {c.RANK_DECIMAL}"
         f" WHEN {exact_value} IS NOT NULL THEN {c.RANK_INTEGER}"
         f" WHEN {has_datatype(d, term, c.DOUBLE)} THEN {c.RANK_DOUBLE}"
@@ -169,13 +169,14 @@ def rank(d: Dialect, term: str, exact_value: str, approx_value: str) -> str:
     )
 
 
-def effective(d: Dialect, term: str, approx_value: str) -> str:
+def effective(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:
     """The effective boolean value (17.2.2). Ill-formed booleans and numbers are false, not errors."""
     yes = ", ".join(d.string(literal(form, c.BOOLEAN)) for form in ("true", "1"))
     return (
         f"CASE WHEN {has_datatype(d, term, c.BOOLEAN)} THEN {term} IN ({yes})"
         f" WHEN {is_simple(d, term)} THEN {d.length(term)} > 2"
-        f" WHEN {approx_value} IS NOT NULL THEN {approx_value} <> 0 AND NOT isnan({approx_value})"
+        f" WHEN {exact_value} IS NOT NULL THEN {exact_value} <> 0"
+        f" WHEN {inexact_value} IS NOT NULL THEN {inexact_value} <> 0 AND NOT isnan({inexact_value})"
         f" WHEN {is_tagged(d, term)} THEN NOT {d.starts_with(term, EMPTY_TAGGED)}"
         f" WHEN {d.matches(term, d.string(_NUMERIC_END))} THEN FALSE END"
     )

@@ -47,7 +47,7 @@ def _text(number: Number, rank: int) -> str:
         return scope.dialect.whole_text(once(scope, number.exact or "NULL"))
     if rank == c.RANK_DECIMAL:
         return scope.dialect.exact_text(once(scope, number.exact or "NULL"))
-    return floating_text(scope, number.approx if number.rank_known else number.observed, rank)
+    return floating_text(scope, number.floating, rank)
 
 
 def floating_text(scope: Scope, approx: str, rank: int) -> str:
@@ -58,8 +58,8 @@ def floating_text(scope: Scope, approx: str, rank: int) -> str:
     branches = " ".join(
         f"WHEN CAST(CAST({text} AS {kind}) AS DOUBLE) = {value} THEN {text}" for text in shorter
     )
-    finite = f"isnan({value}) OR abs({value}) = CAST('Infinity' AS DOUBLE)"
-    digits = once(scope, f"CASE WHEN {finite} THEN NULL {branches} ELSE {longest} END")
+    none = f"{value} IS NULL OR isnan({value}) OR abs({value}) = CAST('Infinity' AS DOUBLE)"
+    digits = once(scope, f"CASE WHEN {none} THEN NULL {branches} ELSE {longest} END")
     mantissa = d.trim_end(d.before_first(digits, "e"), "0")
     # One digit stays after the point; a text that ends in the point gets it back.
     mantissa = d.replace(f"({mantissa} || '~')", ".~", ".0~")

@@ -62,11 +62,10 @@ def _of_term(scope: Scope, term: str) -> list[str]:
     number, moment, truth = value.number, value.moment, value.truth
     assert number is not None
     assert moment is not None
-    approx = once(scope, number.approx)
     kind = (
         f"CASE WHEN {term} IS NULL THEN NULL WHEN {decode.is_blank(d, term)} THEN {BLANK}"
         f" WHEN {decode.is_iri(d, term)} THEN {IRI}"
-        f" WHEN {approx} IS NOT NULL THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
+        f" WHEN {number.present} THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
         f" WHEN {truth} IS NOT NULL THEN {BOOLEAN}"
         f" WHEN {moment.micros} IS NOT NULL THEN {MOMENT} + {moment.kind} ELSE {OTHER} + 3 END"
     )
@@ -78,4 +77,4 @@ def _of_term(scope: Scope, term: str) -> list[str]:
         f"CASE WHEN {kind} IN ({BLANK}, {IRI}) THEN {term} WHEN {by_text} THEN {decode.lexical(d, term)} END"
     )
     suffix = f"CASE WHEN {by_text} THEN {decode.suffix(d, term)} END"
-    return [kind, approx, exact, text, suffix]
+    return [kind, number.approx, exact, text, suffix]

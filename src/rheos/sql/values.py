@@ -40,7 +40,8 @@ class Number:
     """A number as three texts of SQL, each made when it is first asked for.
 
     `rank` is a bitmask (see `constants`) or, where it is known, a Python int. `exact` is NULL for floats and
-    doubles; None where it can be nothing else. `approx` is the value as a DOUBLE, for all ranks.
+    doubles; None where it can be nothing else. `approx` is the value as a DOUBLE, for all ranks: of an exact
+    number that is dear, so it is printed where few rows come to need it, and not shared.
     """
 
     def __init__(
@@ -80,6 +81,22 @@ class Number:
         rounded = self.scope.dialect.to_float(self.approx)
         return f"CASE WHEN {self.rank} = {c.RANK_FLOAT} THEN {rounded} ELSE {self.approx} END"
 
+    @cached_property
+    def floating(self) -> str:
+        """The value of a float or double; NULL where the number is exact."""
+        if self.exact is None:
+            return self.observed
+        return NULL if self.is_exact else f"CASE WHEN {self.rank} > {c.RANK_DECIMAL} THEN {self.observed} END"
+
+    @property
+    def present(self) -> str:
+        """Whether there is a number."""
+        if self.is_exact:
+            return f"{self.exact} IS NOT NULL"
+        if self.exact is None:
+            return f"{self.approx} IS NOT NULL"
+        return f"({self.exact} IS NOT NULL OR {self.approx} IS NOT NULL)"
+
     @property
     def is_exact(self) -> bool:
         """Known to be an integer or a decimal."""
@@ -88,6 +105,34 @@ class Number:
     @property
     def rank_known(self) -> int | None:
         return self._rank if isinstance(self._rank, int) else None
+
+
+class TermNumber(Number):
+    """The number that a term is, if it is one."""
+
+    def __init__(self, scope: Scope, term: str) -> None:
+        super().__init__(
+            scope, lambda: scope.share(self._read_rank()), lambda: scope.share(decode.exact(d, term))
+        )
+        d = scope.dialect
+        self._term = term
+
+    def _read_rank(self) -> str:
+        return decode.rank(self.scope.dialect, self._term, self.exact or NULL, self.inexact)
+
+    @cached_property
+    def inexact(self) -> str:
+        """The value where it is not exact: of a float, a double, or more digits than DECIMAL has."""
+        read = decode.inexact(self.scope.dialect, self._term)
+        return self.scope.share(f"CASE WHEN {self.exact} IS NULL THEN {read} END")
+
+    @cached_property
+    def approx(self) -> str:
+        return f"COALESCE({self.inexact}, {self.scope.dialect.to_double(self.exact or NULL)})"
+
+    @property
+    def present(self) -> str:
+        return f"({self.exact} IS NOT NULL OR {self.inexact} IS NOT NULL)"
 
 
 def exact_number(scope: Scope, rank: int, exact: str) -> Number:
@@ -245,24 +290,12 @@ class TermValue(Value):
 
     @cached_property
     def effective(self) -> str:
-        assert self.number is not None
-        return decode.effective(self.dialect, self._term, self.number.approx)
+        exact, inexact = self.number.exact or NULL, self.number.inexact
+        return decode.effective(self.dialect, self._term, exact, inexact)
 
     @cached_property
-    def number(self) -> Number | None:
-        scope, d = self.scope, self.dialect
-        term = self._term
-
-        def exact() -> str:
-            return scope.share(decode.exact(d, term))
-
-        def approx() -> str:
-            return scope.share(f"COALESCE({d.to_double(exact())}, {decode.inexact(d, term)})")
-
-        def rank() -> str:
-            return scope.share(decode.rank(d, term, exact(), approx()))
-
-        return Number(scope, rank, exact, approx)
+    def number(self) -> TermNumber:
+        return TermNumber(self.scope, self._term)
 
     @cached_property
     def inexact(self) -> str:
@@ -325,10 +358,9 @@ class TermValue(Value):
     @property
     def opaque(self) -> str:
         d, term = self.dialect, self._term
-        assert self.number is not None
         assert self.moment is not None
         return (
-            f"({decode.is_typed(d, term)} AND {self.number.approx} IS NULL AND {self.moment.micros} IS NULL"
+            f"({decode.is_typed(d, term)} AND NOT {self.number.present} AND {self.moment.micros} IS NULL"
             f" AND {decode.truth(d, term)} IS NULL)"
         )
 
@@ -422,6 +454,12 @@ class ConstantValue(Value):
     @property
     def is_nan(self) -> bool:
         return self._lexical == "NaN"
+
+    @property
+    def approx(self) -> float | None:
+        """The value of a number as a Python float."""
+        known = c.number(self._lexical, self._datatype) if self._lexical is not None else None
+        return None if known is None else known.approx
 
     @cached_property
     def text(self) -> Text | None:
@@ -518,8 +556,8 @@ class NumberValue(Value):
         number = self._number
         if number.is_exact:
             return f"{number.exact} <> 0"
-        approx = once(self.scope, number.observed)
-        inexact = f"{approx} <> 0 AND NOT isnan({approx})"
+        approx = once(self.scope, number.floating)
+        inexact = f"({approx} <> 0 AND NOT isnan({approx}))"
         return inexact if number.exact is None else f"COALESCE({number.exact} <> 0, {inexact})"
 
     @cached_property

@@ -74,7 +74,7 @@ def _number_as_string(scope: Scope, number: Number) -> str:
     exact = d.exact_text(number.exact) if number.exact is not None else None
     if number.is_exact:
         return exact or NULL
-    approx = once(scope, number.observed)
+    approx = once(scope, number.floating)
     single, double = (floating_text(scope, approx, rank) for rank in (c.RANK_FLOAT, c.RANK_DOUBLE))
     if number.rank_known is not None:
         floating = single if number.rank_known == c.RANK_FLOAT else double
@@ -96,8 +96,10 @@ def to_boolean(scope: Scope, value: Value) -> Value:
     number = value.number
     not_zero = None
     if number is not None:
-        approx = once(scope, number.approx)
-        not_zero = f"({approx} <> 0 AND NOT isnan({approx}))"
+        exact = number.exact and f"{number.exact} <> 0"
+        floating = once(scope, number.floating)
+        inexact = None if number.is_exact else f"({floating} <> 0 AND NOT isnan({floating}))"
+        not_zero = _first([exact, inexact])
     found = _first([value.truth, not_zero, lexical])
     return ErrorValue(scope) if found is None else BooleanValue(scope, found)
 
@@ -122,7 +124,7 @@ def _to_exact(scope: Scope, value: Value, rank: int, form: str, cut: Callable[[s
         exact = cut(number.exact) if number.exact is not None else None
         if not number.is_exact:
             # Through text: the digits that a double is written with, not those of its binary value.
-            approx = once(scope, number.observed)
+            approx = once(scope, number.floating)
             finite = f"CASE WHEN abs({approx}) < 1e19 THEN {d.scientific(approx, 14)} END"
             inexact = cut(d.try_cast(finite, EXACT))
     found = _first(

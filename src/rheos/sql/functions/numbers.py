@@ -80,11 +80,12 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         return quotient(scope, a.exact or "NULL", b.exact or "NULL")
 
     def approx() -> str:
-        divisor = b.approx
+        # Only for floats and doubles: an exact zero must not divide.
+        sides = [a.approx, b.approx]
         if not isinstance(rank, int):
-            exact_zero = f"CASE WHEN {rank()} <= {c.RANK_DECIMAL} THEN CAST(0 AS DOUBLE) END"
-            divisor = f"NULLIF({divisor}, {exact_zero})"
-        return scope.dialect.divide_double(once(scope, a.approx), once(scope, divisor))
+            sides = [f"CASE WHEN {rank()} > {c.RANK_DECIMAL} THEN {side} END" for side in sides]
+        above, below = (once(scope, side) for side in sides)
+        return scope.dialect.divide_double(above, below)
 
     return computed(scope, rank, exact, approx)
 
@@ -109,7 +110,7 @@ def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Call
             scope,
             a.rank_known if a.rank_known is not None else lambda: str(a.rank),
             (lambda: exact(a.exact or "NULL")) if a.exact is not None else None,
-            None if a.is_exact else lambda: approx(a.approx),
+            None if a.is_exact else lambda: approx(a.floating),
             rounded=a.rank_known is not None,
         ),
     )

@@ -40,7 +40,7 @@ def is_literal(scope: Scope, value: Value) -> Value:
 
 def is_numeric(scope: Scope, value: Value) -> Value:
     """True for well-formed literals of a numeric type."""
-    known = f"{value.number.approx} IS NOT NULL" if value.number else "FALSE"
+    known = value.number.present if value.number else "FALSE"
     return BooleanValue(scope, f"CASE WHEN {grouped(value.term)} IS NOT NULL THEN {known} END")
 
 
