@@ -17,16 +17,29 @@ class KeySource:
     sql: str
 
 
+@dataclass(frozen=True, slots=True)
+class WindowTable:
+    """A window of a continuous query as a table (s, p, o, time, valid_from, valid_until).
+
+    It is the named graph of its stream and, unless it is only `named`, also a part of the default graph.
+    """
+
+    table: str
+    stream: str
+    named: bool
+
+
 @dataclass(frozen=True)
 class Context:
     """The active graph of a pattern and the keys around it.
 
     The active graph is the default graph (`graph` None), one named graph (a term), or every named graph
     at once, the name in a key column (`graph_key`). `environment` maps the variables of a row outside,
-    which a pattern inside EXISTS sees, to their key columns.
+    which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous query.
     """
 
     dataset: Dataset | None
+    windows: tuple[WindowTable, ...] = ()
     graph: str | None = None
     graph_key: str | None = None
     sources: tuple[KeySource, ...] = ()

@@ -15,6 +15,7 @@ from rheos.algebra.variables import certain, mentioned
 from rheos.sql.context import KeySource
 from rheos.sql.joins import compatible, same_keys
 from rheos.sql.relation import Key, nested, select
+from rheos.sql.validity import spread
 
 if TYPE_CHECKING:
     from rheos.sql.rows import Rows
@@ -32,9 +33,10 @@ def exists_condition(exists: Exists, rows: Rows) -> str:
 
 def semi_join(exists: Exists, rows: Rows, outer: list[str]) -> str:
     compiler = rows.compiler
-    inner = compiler.node(exists.pattern, rows.context)
+    inner = spread(compiler.node(exists.pattern, rows.context), compiler)
     alias = compiler.fresh("e")
-    conditions = same_keys(rows.relation.keys, rows.alias, alias)
+    common = [key for key in rows.relation.keys if key in inner.keys]
+    conditions = same_keys(common, rows.alias, alias)
     conditions += [
         compatible(compiler.column(name), rows.alias, alias, name in rows.relation.certain, True)
         for name in outer
@@ -52,9 +54,10 @@ def with_outer_values(exists: Exists, rows: Rows, outer: list[str]) -> str:
     source = nested(rows.relation.sql, values)
     keys = KeySource(tuple(environment.values()), select(names, source, distinct=True))
     context = rows.context.inside(keys, environment) if environment else rows.context
-    inner = compiler.node(exists.pattern, context)
+    inner = spread(compiler.node(exists.pattern, context), compiler)
     alias = compiler.fresh("e")
-    conditions = same_keys(rows.relation.keys, rows.alias, alias)
+    common = [key for key in rows.relation.keys if key in inner.keys]
+    conditions = same_keys(common, rows.alias, alias)
     for name, key in environment.items():
         own = f"{rows.alias}.{compiler.column(name)}"
         operator = "IS NOT DISTINCT FROM" if key.nullable else "="

@@ -16,7 +16,8 @@ from rheos.algebra.variables import certain, has_exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import Key, Relation, nested, select
+from rheos.sql.relation import INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -62,9 +63,16 @@ class Pair:
     def variables(self) -> tuple[str, ...]:
         return self.left.variables + tuple(v for v in self.right.variables if v not in self.left.variables)
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return self.left.keys + tuple(key for key in self.right.keys if key not in self.left.keys)
+
     def conditions(self) -> list[str]:
-        """Same keys, and compatible in every shared variable."""
-        found = same_keys(self.left.keys, self.left_alias, self.right_alias)
+        """Same keys, at the same time, and compatible in every shared variable."""
+        common = [key for key in self.left.keys if key in self.right.keys]
+        found = same_keys(common, self.left_alias, self.right_alias)
+        if self.left.valid and self.right.valid:
+            found += overlap(self.left_alias, self.right_alias)
         for name in self.shared:
             column = self.compiler.column(name)
             bound = name in self.left.certain, name in self.right.certain
@@ -92,7 +100,10 @@ class Pair:
     def columns(self, *, outer: bool = False) -> list[str]:
         """The SELECT list of the merged solutions."""
         value = self.left_value if outer else self.value
-        keys = [f"{self.left_alias}.{key.column}" for key in self.left.keys]
+        from_left = {key: self.left_alias for key in self.left.keys}
+        keys = [f"{from_left.get(key, self.right_alias)}.{key.column}" for key in self.keys]
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        keys += intersection([alias for side, alias in sides if side.valid])
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
@@ -122,19 +133,31 @@ class Pair:
 
 
 def join(node: Join, context: Context, compiler: Compiler) -> Relation:
-    pair = Pair.of(compiler.node(node.left, context), compiler.node(node.right, context), context, compiler)
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    if INSTANT in left.keys + right.keys:
+        left, right = spread(left, compiler), spread(right, compiler)
+    pair = Pair.of(left, right, context, compiler)
     small = [pair.left_alias] if isinstance(node.left, Broadcast) else []
     small += [pair.right_alias] if isinstance(node.right, Broadcast) else []
     sql = select(
         pair.columns(), pair.source("JOIN", pair.conditions()), hint=compiler.dialect.broadcast(small)
     )
-    return Relation(sql, pair.variables, certain(node), pair.left.keys)
+    return Relation(sql, pair.variables, certain(node), pair.keys, valid=left.valid or right.valid)
+
+
+def apart(node: LeftJoin | Minus, context: Context, compiler: Compiler) -> Pair:
+    """The sides of an operator that is not monotone: it works for each instant apart."""
+    left = spread(compiler.node(node.left, context), compiler)
+    right = spread(compiler.node(node.right, context), compiler)
+    if INSTANT in right.keys:
+        left = at_every_instant(left, compiler)
+    return Pair.of(left, right, context, compiler)
 
 
 def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
     if has_exists(node.condition):
         return left_join_exists(node, context, compiler)
-    pair = Pair.of(compiler.node(node.left, context), compiler.node(node.right, context), context, compiler)
+    pair = apart(node, context, compiler)
     conditions = pair.conditions()
     if node.condition is not None:
         conditions.append(condition_sql(node.condition, pair))
@@ -155,6 +178,7 @@ def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Re
     """
     assert node.condition is not None
     left = compiler.node(node.left, context)
+    left = at_every_instant(left, compiler) if context.windows else left
     # A variable that the left side may leave unbound can get its value from the match: a copy of what
     # it was before tells which row of the left side a match belongs to.
     unsure = [name for name in left.variables if name not in left.certain]
@@ -162,7 +186,7 @@ def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Re
     different: Node = Distinct(node.left)
     for name, copy in copies.items():
         different = Extend(different, Variable(copy), Variable(name))
-    matches = compiler.node(Filter(node.condition, Join(different, node.right)), context)
+    matches = spread(compiler.node(Filter(node.condition, Join(different, node.right)), context), compiler)
     pair = Pair.of(left, matches, context, compiler)
     conditions = same_keys(left.keys, pair.left_alias, pair.right_alias)
     for name in left.variables:
@@ -174,8 +198,8 @@ def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Re
 
 
 def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
-    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
-    pair = Pair.of(left, right, context, compiler)
+    pair = apart(node, context, compiler)
+    left, right = pair.left, pair.right
     if not pair.shared:
         return left
     conditions = pair.conditions()
@@ -193,15 +217,21 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
 
 def union(node: Union, context: Context, compiler: Compiler) -> Relation:
     operands = [compiler.node(operand, context) for operand in flatten(node)]
+    if any(INSTANT in operand.keys for operand in operands):
+        operands = [at_every_instant(operand, compiler) for operand in operands]
+    valid = any(operand.valid for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
     parts = []
     for operand in operands:
-        columns = [key.column for key in operand.keys]
+        columns = operand.carried
+        if valid and not operand.valid:
+            columns += [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
         for name in variables:
             column = compiler.column(name)
             columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
-    return Relation("\nUNION ALL\n".join(parts), variables, certain(node), operands[0].keys)
+    sql = "\nUNION ALL\n".join(parts)
+    return Relation(sql, variables, certain(node), operands[0].keys, valid=valid)
 
 
 def flatten(node: Node) -> list[Node]:

@@ -28,7 +28,9 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.variables import certain
 from rheos.sql.context import Context
-from rheos.sql.relation import Key, Relation, nested, select
+from rheos.sql.relation import INSTANT, Key, Relation, nested, select
+from rheos.sql.scans import scan
+from rheos.sql.validity import FROM, UNTIL, at_every_instant
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -69,12 +71,17 @@ class PathCompiler:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Only the graph that a step is in; what else the context asks for is joined afterwards."""
-        return tuple(key for key in self.context.keys if key.column == self.context.graph_key)
+        """Only the instant and the graph that a step is in; what else the context asks for comes later."""
+        graph = tuple(key for key in self.context.keys if key.column == self.context.graph_key)
+        return (INSTANT, *graph) if scan(self.context, "t", self.compiler).valid else graph
 
     @property
     def key_columns(self) -> list[str]:
         return [key.column for key in self.keys]
+
+    @property
+    def graph_keys(self) -> list[str]:
+        return [column for column in self.key_columns if column != INSTANT.column]
 
     def pattern(self, node: PathPattern) -> Relation:
         start: End = node.subject
@@ -100,6 +107,8 @@ class PathCompiler:
     def seeds(self, variable: str, node: Node) -> Seeds:
         """The values of a variable in the solutions of a pattern."""
         relation = self.compiler.node(node, self.context)
+        if INSTANT in self.keys:
+            relation = at_every_instant(relation, self.compiler)
         alias = self.compiler.fresh("s")
         columns = [*self.of(alias), f"{alias}.{self.compiler.column(variable)} AS a"]
         return Seeds(select(columns, nested(relation.sql, alias), distinct=True))
@@ -140,19 +149,24 @@ class PathCompiler:
         return self.triples(lambda alias: [f"{alias}.s AS a", f"{alias}.o AS b"], test)
 
     def triples(self, columns: Callable[[str], list[str]], test: Callable[[str], str] | None = None) -> str:
-        from rheos.sql.patterns import scan
-
         alias = self.compiler.fresh("t")
-        item, conditions = scan(self.context, alias, self.compiler)
-        chosen = [f"{alias}.g AS {key}" for key in self.key_columns] + columns(alias)
-        return select(chosen, item, conditions + ([test(alias)] if test else []))
+        graph = scan(self.context, alias, self.compiler)
+        chosen = [f"{alias}.g AS {key}" for key in self.graph_keys] + columns(alias)
+        conditions = graph.conditions + ([test(alias)] if test else [])
+        if not graph.valid:
+            return select(chosen, graph.item, conditions)
+        # A repetition goes along edges of one instant: so the edges are those of each instant apart.
+        instants = self.compiler.fresh("i")
+        instant = f"{instants}.{INSTANT.column}"
+        during = f"{instant} >= {alias}.{FROM} AND {instant} < {alias}.{UNTIL}"
+        return select([instant, *chosen], f"{graph.item} JOIN instants AS {instants} ON {during}", conditions)
 
     def here(self, start: End, end: End) -> str:
         """The paths of length zero: a node of the graph to itself, or a constant end to itself."""
         constants = [found.term for found in (start, end) if isinstance(found, Constant)]
         if constants:
             value = self.compiler.dialect.string(constants[0])
-            return self.each_graph([f"{value} AS a", f"{value} AS b"])
+            return self.each_key([f"{value} AS a", f"{value} AS b"])
         subjects = self.triples(lambda alias: [f"{alias}.s AS node"])
         objects = self.triples(lambda alias: [f"{alias}.o AS node"])
         alias = self.compiler.fresh("n")
@@ -165,13 +179,14 @@ class PathCompiler:
                 source += f" JOIN {nested(found.sql, known)} ON {' AND '.join(same)}"
         return select([*self.of(alias), f"{alias}.node AS a", f"{alias}.node AS b"], source)
 
-    def each_graph(self, columns: list[str]) -> str:
-        """A row of constants, once for every graph that the context stands for."""
+    def each_key(self, columns: list[str]) -> str:
+        """A row of constants, once for every instant and graph that the context stands for."""
         if not self.keys:
             return f"SELECT {', '.join(columns)}"
-        [source] = [source for source in self.context.sources if source.keys == self.keys]
-        alias = self.compiler.fresh("k")
-        return select([*self.of(alias), *columns], nested(source.sql, alias))
+        graphs = [source for source in self.context.sources if set(source.keys) <= set(self.keys)]
+        sources = [nested(source.sql, self.compiler.fresh("k")) for source in graphs]
+        sources += [f"instants AS {self.compiler.fresh('i')}"] if INSTANT in self.keys else []
+        return select([*self.key_columns, *columns], " CROSS JOIN ".join(sources))
 
     def closure(self, path: Path, start: End, end: End) -> str:
         """One or more steps, from an end of which something is known outwards."""
@@ -181,7 +196,7 @@ class PathCompiler:
             return select(columns, nested(self.closure(Inverse(path), end, start), alias))
         seeds = None
         if isinstance(start, Constant):
-            seeds = self.each_graph([f"{self.compiler.dialect.string(start.term)} AS a"])
+            seeds = self.each_key([f"{self.compiler.dialect.string(start.term)} AS a"])
         elif isinstance(start, Seeds):
             seeds = start.sql
         closure = Closure(self.compiler.fresh("closure"), self.edges(path), tuple(self.key_columns), seeds)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.expressions import Constant, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Broadcast,
@@ -29,7 +28,7 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.variables import certain, numeric
+from rheos.algebra.variables import certain, has_exists, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
@@ -37,6 +36,8 @@ from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import Relation, nested, select
 from rheos.sql.rows import Rows
+from rheos.sql.scans import among, scan
+from rheos.sql.validity import at_every_instant, intersection, overlap
 
 
 @dataclass
@@ -112,39 +113,13 @@ class Compiler:
                 return self.node(pattern, context)
 
 
-def scan(context: Context, alias: str, compiler: Compiler) -> tuple[str, list[str]]:
-    """The active graph as an item of FROM, with the conditions that pick it out of its table."""
-    dataset = context.dataset
-    string = compiler.dialect.string
-    if context.graph is not None:
-        conditions = [f"{alias}.g = {string(context.graph)}"]
-        if dataset is not None and context.graph not in dataset.named:
-            conditions.append("FALSE")
-        return f"named_graphs AS {alias}", conditions
-    if context.graph_key is not None:
-        conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler)]
-        return f"named_graphs AS {alias}", conditions
-    if dataset is None:
-        return f"default_graph AS {alias}", []
-    if len(dataset.default) == 1:
-        return f"named_graphs AS {alias}", [f"{alias}.g = {string(dataset.default[0])}"]
-    # The merge of several graphs is a set again.
-    merge = select(["s", "p", "o"], "named_graphs", [among("g", dataset.default, compiler)], distinct=True)
-    return nested(merge, alias), []
-
-
-def among(sql: str, names: Iterable[str], compiler: Compiler) -> str:
-    listed = ", ".join(map(compiler.dialect.string, names))
-    return f"{sql} IN ({listed})" if listed else "FALSE"
-
-
 def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
     """A leaf with all the keys of its context: those that it does not have come from their sources."""
     for source in context.sources:
         if set(source.keys) <= set(relation.keys):
             continue
         left, right = compiler.fresh("t"), compiler.fresh("k")
-        columns = [f"{left}.{key.column}" for key in relation.keys]
+        columns = [f"{left}.{column}" for column in relation.carried]
         columns += [f"{right}.{key.column}" for key in source.keys]
         columns += [f"{left}.{compiler.column(name)}" for name in relation.variables]
         conditions = []
@@ -159,14 +134,8 @@ def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
             f"CROSS JOIN {nested(source.sql, right)}"
         )  # fmt: skip
         sql = select(columns, f"{nested(relation.sql, left)} {how}")
-        relation = Relation(sql, relation.variables, relation.certain, relation.keys + source.keys)
-    order = [key.column for key in context.keys]
-    return Relation(
-        relation.sql,
-        relation.variables,
-        relation.certain,
-        tuple(sorted(relation.keys, key=lambda key: order.index(key.column))),
-    )
+        relation = replace(relation, sql=sql, keys=relation.keys + source.keys)
+    return relation
 
 
 def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Relation:
@@ -177,25 +146,31 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
     graph_column = ""
     source, where = "", []
     aliases = [compiler.fresh("t") for _ in node.patterns]
+    timed: list[str] = []
     for alias, pattern in zip(aliases, node.patterns, strict=True):
-        item, conditions = scan(context, alias, compiler)
+        found = scan(context, alias, compiler)
+        conditions = list(found.conditions)
+        if found.valid:
+            conditions += [test for other in timed for test in overlap(other, alias)]
+            timed.append(alias)
         if context.graph_key is not None:
             if graph_column:
                 conditions.append(f"{alias}.g = {graph_column}")
             graph_column = graph_column or f"{alias}.g"
         conditions += match_pattern(pattern, alias, bound, compiler)
         if not source:
-            source, where = item, conditions
+            source, where = found.item, conditions
         elif conditions:
-            source += f"\nJOIN {item} ON {' AND '.join(conditions)}"
+            source += f"\nJOIN {found.item} ON {' AND '.join(conditions)}"
         else:
-            source += f"\nCROSS JOIN {item}"
+            source += f"\nCROSS JOIN {found.item}"
     keys = tuple(key for key in context.keys if key.column == context.graph_key)
-    columns = [f"{graph_column} AS {key.column}" for key in keys]
+    columns = [f"{graph_column} AS {key.column}" for key in keys] + intersection(timed)
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
     hint = compiler.dialect.broadcast([aliases[at] for at in sorted(node.small)])
     sql = select(columns, source, where, hint=hint)
-    return keyed(Relation(sql, tuple(bound), certain(node), keys), context, compiler)
+    relation = Relation(sql, tuple(bound), certain(node), keys, valid=bool(timed))
+    return keyed(relation, context, compiler)
 
 
 def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], compiler: Compiler) -> list[str]:
@@ -232,14 +207,22 @@ def values(node: Values, compiler: Compiler) -> Relation:
     return Relation(select(columns, table), names, certain(node))
 
 
+def operand(node: Node, expression: Expression, context: Context, compiler: Compiler) -> Relation:
+    """What an expression is evaluated over; EXISTS asks for the instant of a row, if there are windows."""
+    relation = compiler.node(node, context)
+    if context.windows and has_exists(expression):
+        return at_every_instant(relation, compiler)
+    return relation
+
+
 def filtered(node: Filter, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    rows = compiler.rows(operand(node.pattern, node.condition, context, compiler), context)
     test = condition(node.condition, rows, strict=False)
     return rows.relation.with_sql(select(rows.columns(), rows.source(test), [test]))
 
 
 def extended(node: Extend, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    rows = compiler.rows(operand(node.pattern, node.expression, context, compiler), context)
     name = node.variable.name
     value = term(node.expression, rows)
     sql = select([*rows.columns(), f"{value} AS {compiler.column(name)}"], rows.source(value))
@@ -254,10 +237,12 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     name = node.name.name
     key = compiler.fresh("graph")
     where = [] if context.dataset is None else [among("g", context.dataset.named, compiler)]
-    each = context.in_each_graph(key, select([f"g AS {key}"], "graph_names", where))
+    names = [select([f"g AS {key}"], "graph_names", where)]
+    names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.windows]
+    each = context.in_each_graph(key, "\nUNION\n".join(names))
     inner = compiler.node(node.pattern, each)
     alias, column = compiler.fresh("g"), compiler.column(name)
-    outer = [found for found in inner.keys if found.column != key]
+    outer = tuple(found for found in inner.keys if found.column != key)
     conditions = []
     if name in inner.variables:
         test = f"{alias}.{column} = {alias}.{key}"
@@ -268,8 +253,8 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
         unbound = f"{alias}.{environment.column} IS NULL"
         conditions.append(f"({test} OR {unbound})" if environment.nullable else test)
     variables = tuple(found for found in inner.variables if found != name)
-    columns = [f"{alias}.{found.column}" for found in outer]
+    columns = [f"{alias}.{found}" for found in replace(inner, keys=outer).carried]
     columns += [f"{alias}.{compiler.column(found)}" for found in variables]
     columns.append(f"{alias}.{key} AS {column}")
     sql = select(columns, nested(inner.sql, alias), conditions)
-    return Relation(sql, (*variables, name), certain(node), tuple(outer))
+    return Relation(sql, (*variables, name), certain(node), outer, valid=inner.valid)

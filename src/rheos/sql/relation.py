@@ -11,11 +11,16 @@ from textwrap import indent
 class Key:
     """A column that every relation of a context carries, and on which every operator works apart.
 
-    The graph that GRAPH ?g is at is one; so are the values of an outer row inside EXISTS.
+    The graph that GRAPH ?g is at is one; so are the values of an outer row inside EXISTS, and instants.
     """
 
     column: str
     nullable: bool = False
+
+
+# The key of a relation whose rows are of one instant each; the columns of one whose rows hold for a while.
+INSTANT = Key("instant")
+INTERVAL = ("valid_from", "valid_until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Relation:
 
     `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. The
     columns that `sort` names stay hidden and are only kept to order by; `sorted_by` are the variables that
-    they were computed from.
+    they were computed from. A relation that is `valid` for intervals only has them in the columns INTERVAL.
     """
 
     sql: str
@@ -42,6 +47,12 @@ class Relation:
     sort: tuple[Sort, ...] = ()
     sorted_by: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
+    valid: bool = False
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns that are neither variables nor part of the order: keys and interval."""
+        return [key.column for key in self.keys] + (list(INTERVAL) if self.valid else [])
 
     def shared(self, other: Relation) -> list[str]:
         """The variables of both, in this one's order."""

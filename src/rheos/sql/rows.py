@@ -81,9 +81,9 @@ class Rows:
         return source
 
     def columns(self, variables: Sequence[str] | None = None) -> list[str]:
-        """Keys, the given variables (all, if none are given) and hidden columns, for a SELECT list."""
+        """Keys, interval, the given variables (all, if none are given) and hidden columns, for a SELECT."""
         chosen = self.relation.variables if variables is None else variables
-        names = [key.column for key in self.relation.keys]
+        names = self.relation.carried
         names += [self.compiler.column(variable) for variable in chosen]
         names += [item.column for item in self.relation.sort]
         return [f"{self.alias}.{name}" for name in names]

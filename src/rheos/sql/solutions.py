@@ -15,8 +15,9 @@ from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.context import Context
 from rheos.sql.joins import same_keys
-from rheos.sql.relation import Relation, Sort, nested, select
+from rheos.sql.relation import INSTANT, Relation, Sort, nested, select
 from rheos.sql.rows import Rows
+from rheos.sql.validity import at_every_instant, spread
 from rheos.terms import XSD, literal
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ OF_NO_ROWS = {
 
 
 def group(node: Group, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    rows = compiler.rows(spread(compiler.node(node.pattern, context), compiler), context)
     keys = [key.column for key in rows.relation.keys]
     present = [key.name for key in node.keys if key.name in rows.relation.variables]
     by = [f"{rows.alias}.{column}" for column in [*keys, *map(compiler.column, present)]]
@@ -75,6 +76,8 @@ def every_key(relation: Relation, node: Group, context: Context, compiler: Compi
     from rheos.sql.patterns import keyed
 
     unit = keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
+    if INSTANT in relation.keys:
+        unit = at_every_instant(unit, compiler)
     all_keys, found = compiler.fresh("k"), compiler.fresh("r")
     first = f"{found}.{relation.keys[0].column}"
     columns = [f"{all_keys}.{key.column}" for key in relation.keys]
@@ -97,7 +100,7 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
     alias = compiler.fresh("p")
     names = tuple(dict.fromkeys(variable.name for variable in node.variables))
-    columns = [f"{alias}.{key.column}" for key in inner.keys]
+    columns = [f"{alias}.{column}" for column in inner.carried]
     for name in names:
         column = compiler.column(name)
         bound = name in inner.variables
@@ -108,7 +111,7 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
 
 
 def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
-    inner = compiler.node(node.pattern, context)
+    inner = spread(compiler.node(node.pattern, context), compiler)
     rows = compiler.rows(inner, context)
     if inner.sorted_by <= set(inner.variables):
         # What the order was computed from is all there: equal solutions have equal places in it.
@@ -124,7 +127,7 @@ def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
 
 
 def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(compiler.node(node.pattern, context), context)
+    rows = compiler.rows(spread(compiler.node(node.pattern, context), compiler), context)
     items: list[Sort] = []
     columns: list[str] = []
     for order in node.conditions:
@@ -140,7 +143,7 @@ def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
 
 
 def sliced(node: Slice, context: Context, compiler: Compiler) -> Relation:
-    inner = compiler.node(node.pattern, context)
+    inner = spread(compiler.node(node.pattern, context), compiler)
     rows = compiler.rows(inner, context)
     if not inner.keys:
         tail = [ordered(inner)] if inner.sort else []

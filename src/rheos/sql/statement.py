@@ -10,8 +10,9 @@ from rheos.algebra.nodes import Ask, Construct, Dataset, Describe, Query, Select
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
-from rheos.sql.patterns import Compiler, scan
+from rheos.sql.patterns import Compiler
 from rheos.sql.relation import Relation, nested, select
+from rheos.sql.scans import scan
 from rheos.sql.solutions import ordered
 
 TRIPLE = ("subject", "predicate", "object")
@@ -112,13 +113,12 @@ def description(
         null = compiler.dialect.null
         return f"SELECT {null} AS subject, {null} AS predicate, {null} AS object WHERE FALSE"
     resources = select(["found.a"], nested("\nUNION ALL\n".join(found), "found"), distinct=True)
-    source, conditions = scan(context, "t", compiler)
-    to_blank = select(
-        ["t.s AS a", "t.o AS b"], source, [*conditions, compiler.dialect.starts_with("t.o", "'_:'")]
-    )
+    graph = scan(context, "t", compiler)
+    is_blank = compiler.dialect.starts_with("t.o", "'_:'")
+    to_blank = select(["t.s AS a", "t.o AS b"], graph.item, [*graph.conditions, is_blank])
     reached = compiler.closure(Closure(compiler.fresh("closure"), to_blank, (), resources))
     blank = select(["reached.b AS a"], nested(reached, "reached"))
     nodes = f"{resources}\nUNION\n{blank}"
     triples = ["t.s AS subject", "t.p AS predicate", "t.o AS object"]
-    joined = f"{source} JOIN {nested(nodes, 'described')} ON described.a = t.s"
-    return select(triples, joined, conditions, distinct=True)
+    joined = f"{graph.item} JOIN {nested(nodes, 'described')} ON described.a = t.s"
+    return select(triples, joined, graph.conditions, distinct=True)

@@ -1,0 +1,70 @@
+"""Time in relations: rows that hold for an interval of instants come in, rows of each instant go out.
+
+A row that was made from stream elements carries the interval of instants [valid_from, valid_until) at
+which all of them are in their windows. A join intersects intervals, so a pattern is joined once however much
+the windows overlap. Only where an operator needs one answer per instant is a row *spread* over the instants
+in its interval: from there on the instant is a key like any other. A relation with neither is static: it
+holds always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rheos.sql.relation import INSTANT, INTERVAL, Relation, nested, select
+
+if TYPE_CHECKING:
+    from rheos.sql.patterns import Compiler
+
+FROM, UNTIL = INTERVAL
+ALWAYS = (str(-(2**63)), str(2**63 - 1))
+
+
+def is_static(relation: Relation) -> bool:
+    return not relation.valid and INSTANT not in relation.keys
+
+
+def spread(relation: Relation, compiler: Compiler) -> Relation:
+    """The relation with the instant as a key; a static one stays as it is."""
+    if not relation.valid:
+        return relation
+    return with_instants(relation, compiler, "JOIN", [FROM, UNTIL])
+
+
+def at_every_instant(relation: Relation, compiler: Compiler) -> Relation:
+    """As `spread`, and a static relation is repeated for each instant."""
+    if not is_static(relation):
+        return spread(relation, compiler)
+    return with_instants(relation, compiler, "CROSS JOIN", [])
+
+
+def with_instants(relation: Relation, compiler: Compiler, how: str, interval: Sequence[str]) -> Relation:
+    rows, instants = compiler.fresh("r"), compiler.fresh("i")
+    kept = [key.column for key in relation.keys]
+    kept += [compiler.column(name) for name in relation.variables]
+    kept += [item.column for item in relation.sort]
+    columns = [f"{instants}.{INSTANT.column}", *(f"{rows}.{column}" for column in kept)]
+    source = f"{nested(relation.sql, rows)} {how} instants AS {instants}"
+    if interval:
+        column = f"{instants}.{INSTANT.column}"
+        source += f"\nON {column} >= {rows}.{FROM} AND {column} < {rows}.{UNTIL}"
+    keys = (INSTANT, *relation.keys)
+    return replace(relation, sql=select(columns, source), keys=keys, valid=False)
+
+
+def overlap(left: str, right: str) -> list[str]:
+    """The conditions that two intervals have an instant in common."""
+    return [f"{left}.{FROM} < {right}.{UNTIL}", f"{right}.{FROM} < {left}.{UNTIL}"]
+
+
+def intersection(aliases: Sequence[str]) -> list[str]:
+    """The columns of the interval that all of these have in common; none for no aliases."""
+    if not aliases:
+        return []
+    if len(aliases) == 1:
+        return [f"{aliases[0]}.{FROM}", f"{aliases[0]}.{UNTIL}"]
+    latest = ", ".join(f"{alias}.{FROM}" for alias in aliases)
+    earliest = ", ".join(f"{alias}.{UNTIL}" for alias in aliases)
+    return [f"greatest({latest}) AS {FROM}", f"least({earliest}) AS {UNTIL}"]
