@@ -43,6 +43,7 @@ DOUBLE_FORM = DECIMAL_FORM + "(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN"
 ZONE_FORM = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)"
 DATE_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME_FORM = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+END_OF_DAY_FORM = r"24:00:00(?:\.0+)?"
 # At most eight digits each, so that microseconds fit a BIGINT.
 _COUNT = "[0-9]{1,8}"
 DURATION_FORM = (
@@ -114,7 +115,7 @@ def number(lexical: str, kind: str | None) -> ConstantNumber | None:
 
 def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
     """A date or dateTime as microseconds since 1970: of UTC, or of no zone in particular."""
-    forms = {DATE_TIME: f"({DATE_FORM})T({TIME_FORM})", DATE: f"({DATE_FORM})()"}
+    forms = {DATE_TIME: f"({DATE_FORM})T({TIME_FORM}|{END_OF_DAY_FORM})", DATE: f"({DATE_FORM})()"}
     if kind not in forms:
         return None
     found = re.fullmatch(f"{forms[kind]}({ZONE_FORM})?", lexical)
@@ -123,11 +124,11 @@ def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
     day, time, zone = found[1], found[2] or "00:00:00", found[3]
     whole, _, fraction = time.partition(".")
     try:
-        start = datetime.strptime(f"{day}T{whole}", "%Y-%m-%dT%H:%M:%S")
+        start = datetime.strptime(f"{day}T{whole.replace('24:', '00:')}", "%Y-%m-%dT%H:%M:%S")
     except ValueError:
         return None
     micros = (start.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    micros += int((fraction + "000000")[:6])
+    micros += int((fraction + "000000")[:6]) + (MICROS_PER_DAY if whole.startswith("24") else 0)
     if zone and zone != "Z":
         offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60_000_000
         micros -= offset if zone[0] == "+" else -offset

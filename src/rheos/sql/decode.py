@@ -204,14 +204,16 @@ def micros_of_text(d: Dialect, text: str) -> str:
 
     The text is repeated: pass a column.
     """
-    form = f"{c.DATE_FORM}T{c.TIME_FORM}"
+    form, end_of_day = f"{c.DATE_FORM}T{c.TIME_FORM}", f"{c.DATE_FORM}T{c.END_OF_DAY_FORM}{c.ZONE_FORM}?"
+    utc = f"({text} || 'Z')"
+    zone = f"COALESCE(NULLIF({d.extract(text, f'({c.ZONE_FORM})$', 1)}, ''), 'Z')"
+    midnight = f"({d.substring(text, 1, 10)} || {MIDNIGHT} || {zone})"
     return (
         f"CASE WHEN {d.matches_all(text, form + c.ZONE_FORM)} THEN {d.micros(text)}"
-        f" WHEN {d.matches_all(text, form)} THEN {d.micros(f'({text} || {UTC})')} END"
+        f" WHEN {d.matches_all(text, form)} THEN {d.micros(utc)}"
+        # 24:00:00 is the first instant of the next day, which the engines do not read.
+        f" WHEN {d.matches_all(text, end_of_day)} THEN {d.micros(midnight)} + {c.MICROS_PER_DAY} END"
     )
-
-
-UTC = "'Z'"
 
 
 def moment(d: Dialect, term: str, kinds: tuple[str, ...] = MOMENTS) -> str:
