@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from lark import Token
 
@@ -29,7 +29,7 @@ class Described(NamedTuple):
 GraphNode = ast.Term | Described
 Properties = tuple[tuple[Verb, tuple[GraphNode, ...]], ...]
 Form = ast.SelectQuery | ast.ConstructQuery | ast.AskQuery | ast.DescribeQuery
-Dataset = tuple[ast.DatasetClause, ...]
+Dataset = tuple[ast.DatasetClause | ast.StreamClause, ...]
 
 
 class SelectClause(NamedTuple):
@@ -41,6 +41,8 @@ class SelectClause(NamedTuple):
 
 class Builder(ExpressionBuilder):
     """Builds the tree of one text at a time; `start` forgets the text before."""
+
+    DIALECT: ClassVar[str] = "sparql"
 
     def __init__(self) -> None:
         self._text = ""
@@ -61,11 +63,14 @@ class Builder(ExpressionBuilder):
         form: tuple[Form, Dataset],
         values: ast.Values | None,
     ) -> ast.Query:
-        body, dataset = form
+        body, clauses = form
         if values is not None:
             body = replace(body, modifiers=replace(body.modifiers, values=values))
         first = prologue[0] if prologue else body
-        return ast.Query(first.position, self._text, prologue, dataset, body)
+        dataset = tuple(clause for clause in clauses if isinstance(clause, ast.DatasetClause))
+        streams = tuple(clause for clause in clauses if isinstance(clause, ast.StreamClause))
+        where = first.position
+        return ast.Query(where, self._text, prologue, dataset, body, streams=streams, dialect=self.DIALECT)
 
     def prologue(self, *declarations: ast.Base | ast.Prefix) -> tuple[ast.Base | ast.Prefix, ...]:
         return declarations
@@ -138,7 +143,7 @@ class Builder(ExpressionBuilder):
     ) -> tuple[Form, Dataset]:
         return ast.AskQuery(position(keyword), where, modifiers), dataset
 
-    def dataset_clauses(self, *clauses: ast.DatasetClause) -> Dataset:
+    def dataset_clauses(self, *clauses: ast.DatasetClause | ast.StreamClause) -> Dataset:
         return clauses
 
     def default_graph_clause(self, keyword: Token, iri: ast.Name) -> ast.DatasetClause:

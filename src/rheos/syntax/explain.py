@@ -29,6 +29,7 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("an expression", _CALL | _IRI | {"STRING_LITERAL", "VAR", "LPAR"}, _SIGN | _LITERAL),
     ("a condition in brackets", _CALL | {"LPAR"}, _IRI),
     ("a function call", _CALL, _IRI),
+    ("COUNT, SUM, AVG, MIN or MAX", {"COUNT", "AGGREGATE"}, set()),
     ("a variable or term", _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}, set()),
     ("a predicate", _IRI | {"A"}, {"VAR", "CARET", "BANG", "LPAR"}),
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
@@ -42,20 +43,24 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
 )
 _WORDS = {
     _END: "the end of the query",
+    "_AGGREGATE_CLAUSE": "AGGREGATE",
     "BLANK_NODE_LABEL": "a blank node",
     "COMPARISON": "a comparison",
     "INTEGER": "a whole number",
     "IRIREF": "an IRI in angle brackets",
+    "COMPUTED": "COMPUTED EVERY",
     "LANGTAG": "a language tag",
+    "NAME": "a name",
     "PNAME_NS": "a prefix with its colon",
     "STRING_LITERAL": "a string",
+    "UNIT": "a unit: ms, s, m, h or d",
 }
 _CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]", "RBRACE": "}"}
 _OPENING = {
     "LBRACE": "{", "LPAR": "(", "LSQB": "[", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
     "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "DOUBLE_CARET": "^^",
 }  # fmt: skip
-_LONGEST_LIST = 6
+_LONGEST_LIST = 7
 
 
 def fault(problem: UnexpectedInput, text: str) -> Fault:
@@ -76,8 +81,8 @@ def fault(problem: UnexpectedInput, text: str) -> Fault:
         return Fault(f"there is no keyword or function {_shown(word[0])}", locate(text, word.start()))
     beginning = _WORD.match(text, start)
     assert beginning is not None
-    if token is not None and len(token) < len(beginning[0]):
-        token = None  # a keyword only in its first letters: the IN of INSERT
+    if token is not None and (len(token) < len(beginning[0]) or token.type == "NAME"):
+        token = None  # a keyword only in its first letters, the IN of INSERT, or any word at all
     message = _known_mistake(text, start, token, accepted)
     if message is None:
         found = str(token or beginning[0])
@@ -140,6 +145,10 @@ def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str
     """What is wrong with something that began well, or belongs elsewhere; None if nothing is known."""
     rest = text[start:]
     kind = token.type if token is not None else None
+    if accepted == {"UNIT"} and _FRACTION.match(rest):
+        return "a time is made of whole numbers, as in 1h30m"
+    if rest.startswith(("(", ":")) and (variable := _HYPHENATED.search(text, 0, start)):
+        return f"{variable[0]} reads as one variable here; to subtract, put a space after '-'"
     if rest.startswith("<") and "IRIREF" in accepted:
         return _malformed_iri(rest)
     if kind == "IRIREF" and "COMPARISON" in accepted:
@@ -164,6 +173,8 @@ _UNFINISHED = {
     "%": "in a name, '%' needs two hexadecimal digits after it",
     "\\": "in a name, a backslash can only stand before one of _~.-!$&'()*+,;=/?#@%",
 }
+_FRACTION = re.compile(r"\.\d")
+_HYPHENATED = re.compile(r"[?$]\w+(?:-\w+)+\Z")
 _STRING = re.compile(
     r"""(?P<quotes>'{3}|"{3}|'|")(?P<text>(?:\\.|(?!(?P=quotes))[^\\])*)(?P<end>(?P=quotes)?)""", re.DOTALL
 )

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -22,9 +23,11 @@ from rheos.syntax import ast
 from rheos.syntax.build import Builder
 from rheos.syntax.lexer import SharedLexer
 
-# A dialect is the texts of its grammar, the base first, and the class that builds its tree.
-DIALECTS: dict[str, tuple[tuple[str, ...], type[Builder]]] = {
-    "sparql": (("sparql.lark",), Builder),
+# A dialect is the texts of its grammar, the base first, and the class that builds its tree, by module and
+# name: it is imported only when a query asks for it.
+DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
+    "sparql": (("sparql.lark",), ("rheos.syntax.build", "Builder")),
+    "csparql": (("sparql.lark", "csparql.lark"), ("rheos.syntax.csparql", "CSparqlBuilder")),
 }
 
 
@@ -37,7 +40,8 @@ def grammar(dialect: str) -> str:
 
 @cache
 def parser(dialect: str) -> Parser:
-    _, builder = DIALECTS[dialect]
+    _, (module, name) = DIALECTS[dialect]
+    builder: type[Builder] = getattr(import_module(module), name)
     return Parser(grammar(dialect), builder())
 
 

@@ -8,15 +8,19 @@ from lark.exceptions import UnexpectedInput
 
 from rheos.errors import Position, QuerySyntaxError
 from rheos.syntax import ast, explain, scope
+from rheos.syntax.detect import detect
 from rheos.syntax.grammar import parser
 from rheos.syntax.terms import Fault
 
 
 def parse(text: str, dialect: str = "sparql") -> ast.Query:
-    """The syntax tree of a query; its `text`, to which all positions refer, has the \\u escapes decoded."""
+    """The syntax tree of a query; its `text`, to which all positions refer, has the \\u escapes decoded.
+
+    The dialect `auto` is the one that the words of the text belong to.
+    """
     try:
         text = _decode(text)
-        query = parser(dialect).parse(text)
+        query = parser(detect(text) if dialect == "auto" else dialect).parse(text)
         scope.check(query)
     except Fault as fault:
         raise QuerySyntaxError(fault.message, text, fault.position) from None

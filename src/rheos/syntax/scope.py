@@ -2,12 +2,15 @@
 
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
-and a blank node label stays inside one basic graph pattern (5.1.1).
+and a blank node label stays inside one basic graph pattern (5.1.1). In C-SPARQL, AGGREGATE needs a new
+variable and takes its others from WHERE (3.4 of its paper); `continuous.py` has the rules about streams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from rheos.syntax import ast
 from rheos.syntax.terms import Fault
@@ -25,9 +28,9 @@ def check(query: ast.Query) -> None:
             ast.ConstructQuery(where=where, modifiers=modifiers)
             | ast.AskQuery(where=where, modifiers=modifiers)
         ):
-            checker.modifiers(modifiers, checker.group(where))
+            checker.modifiers(modifiers, checker.rows(where, modifiers))
         case ast.DescribeQuery(where=pattern, modifiers=modifiers):
-            checker.modifiers(modifiers, checker.group(pattern) if pattern else set())
+            checker.modifiers(modifiers, checker.rows(pattern, modifiers))
 
 
 class _Checker:
@@ -96,8 +99,37 @@ class _Checker:
 
     # --- SELECT and the modifiers ------------------------------------------------------------------
 
+    def rows(self, where: ast.Group | None, modifiers: ast.Modifiers) -> Names:
+        """The variables of WHERE and of the AGGREGATE clauses, which add theirs to every row of it."""
+        visible = self.group(where) if where else set()
+        if not modifiers.aggregations:
+            return visible
+        used = {node.name for node in nodes(where) if isinstance(node, ast.Var)}
+        new: Names = set()
+        for aggregation in modifiers.aggregations:
+            _must_be_unused(aggregation.variable, used, new)
+            taken = (aggregation.argument,) if aggregation.argument else ()
+            for variable in (*taken, *aggregation.group):
+                if variable.name not in visible:
+                    message = f"?{variable.name} is not in WHERE; AGGREGATE takes its variables from there"
+                    raise Fault(message, variable.position)
+            new.add(aggregation.variable.name)
+
+        inner = (aggregation.filter for aggregation in modifiers.aggregations)
+        for condition in (*inner, *modifiers.filters):
+            if condition is not None:
+                self._filter_of_rows(condition, visible | new)
+        return visible | new
+
+    def _filter_of_rows(self, condition: ast.Expression, known: Names) -> None:
+        self._plain(condition, "a FILTER")
+        for node, _ in _walk(condition):
+            if isinstance(node, ast.Var) and node.name not in known:
+                message = f"?{node.name} is a variable neither of WHERE nor of an AGGREGATE"
+                raise Fault(message, node.position)
+
     def select(self, query: ast.SelectQuery) -> Names:
-        visible = self.group(query.where)
+        visible = self.rows(query.where, query.modifiers)
         keys = self.modifiers(query.modifiers, visible)
         items = query.projection or ()
         aggregated = any(map(_has_aggregate, _expressions(query)))
@@ -165,10 +197,32 @@ def _must_be_new(variable: ast.Var, scope: Names) -> None:
         raise Fault(f"?{variable.name} already has a value here; AS needs a new variable", variable.position)
 
 
+def _must_be_unused(variable: ast.Var, used: Names, new: Names) -> None:
+    if variable.name in used:
+        message = f"?{variable.name} already stands in WHERE; AGGREGATE needs a new variable"
+        raise Fault(message, variable.position)
+    if variable.name in new:
+        message = f"?{variable.name} is already made by another AGGREGATE; each needs a new variable"
+        raise Fault(message, variable.position)
+
+
 def _must_be_grouped(variable: ast.Var, scope: Names) -> None:
     if variable.name not in scope:
         message = f"?{variable.name} is neither in GROUP BY nor in an aggregate"
         raise Fault(f"{message}; SAMPLE(?{variable.name}) would take any of its values", variable.position)
+
+
+def nodes(tree: Any) -> Iterator[ast.Node]:
+    """Each node of a piece of a tree, patterns of EXISTS and sub-selects included, roughly as written."""
+    pending = [tree]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Node):
+            yield item
+        if isinstance(item, tuple):
+            pending.extend(reversed(item))
+        elif is_dataclass(item):
+            pending.extend(getattr(item, field.name) for field in reversed(fields(item)))
 
 
 def _walk(expression: ast.Expression) -> Iterator[tuple[ast.Expression, bool]]:
