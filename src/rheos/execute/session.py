@@ -42,7 +42,7 @@ SQL_SETTINGS = {
     "spark.sql.caseSensitive": "true",
 }
 
-# The JVM's second compiler costs more than it gains in the first ten seconds. Measured until the first answer,
+# The JVM's second compiler costs more than it gains in the first ten seconds. Measured until a first answer,
 # in seconds of processor time: 21 as the JVM comes, 14 when that compiler waits longer, 12 without it.
 _LASTING_JAVA = (
     "-XX:Tier4InvocationThreshold=50000",
