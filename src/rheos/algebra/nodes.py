@@ -65,10 +65,19 @@ Path = Link | Inverse | Sequence | Alternative | ZeroOrMore | OneOrMore | ZeroOr
 
 
 @dataclass(frozen=True, slots=True)
+class Time:
+    """A variable for the time of the stream triple that a pattern matches; of one stream only, if named."""
+
+    variable: Variable
+    stream: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TriplePattern:
     subject: Term
     predicate: Term
     object: Term
+    times: tuple[Time, ...] = ()
 
     @property
     def terms(self) -> tuple[Term, Term, Term]:
@@ -162,6 +171,23 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregation:
+    """An aggregate over the rows that agree on some variables (AGGREGATE of C-SPARQL)."""
+
+    variable: Variable
+    aggregate: Aggregate
+    group: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """Every solution of the pattern, extended by aggregates: nothing is collapsed, as with SQL's windows."""
+
+    pattern: Node
+    aggregations: tuple[Aggregation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     pattern: Node
     variables: tuple[Variable, ...]
@@ -207,7 +233,7 @@ class Broadcast:
 
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
-    | Group | Project | Distinct | Reduced | OrderBy | Slice | Broadcast
+    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast
 )  # fmt: skip
 
 

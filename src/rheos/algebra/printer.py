@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Alternative,
     Ask,
     Broadcast,
@@ -110,6 +111,13 @@ def node_lines(node: Node) -> list[str]:
         case Group(pattern, keys, aggregates):
             sets = " ".join(f"(?{variable.name} {aggregate(found)})" for variable, found in aggregates)
             return wrap(f"group {variable_list(key.name for key in keys)} ({sets})", pattern)
+        case Aggregated(pattern, aggregations):
+            added = (
+                f"(?{item.variable.name} {aggregate(item.aggregate)}"
+                f" {variable_list(variable.name for variable in item.group)})"
+                for item in aggregations
+            )
+            return wrap(f"aggregated ({' '.join(added)})", pattern)
         case Project(pattern, variables):
             return wrap("project " + variable_list(variable.name for variable in variables), pattern)
         case Distinct(pattern):
@@ -171,7 +179,8 @@ def show_path(path: Path) -> str:
 
 
 def triple(pattern: TriplePattern) -> str:
-    return f"({term(pattern.subject)} {term(pattern.predicate)} {term(pattern.object)})"
+    times = (f"at ?{t.variable.name}" + (f" of {short(t.stream)}" if t.stream else "") for t in pattern.times)
+    return f"({' '.join((*map(term, pattern.terms), *times))})"
 
 
 def term(value: Term) -> str:

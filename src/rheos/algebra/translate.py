@@ -12,6 +12,8 @@ from rheos import iris, terms
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
+    Aggregation,
     Ask,
     Construct,
     Dataset,
@@ -40,12 +42,17 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
+from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, StreamWindow, Window
+from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
 
 UNIT = BGP()
+
+# The timestamp function of the published C-SPARQL engine.
+TIMESTAMP = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
 
 # What tells one solution from another, for BNODE("x"): the same node in a solution, another in the next.
 SOLUTION = Variable(".solution")
@@ -58,6 +65,19 @@ def translate(query: ast.Query, base: str = iris.DEFAULT_BASE, *, lenient: bool 
     supported (SERVICE, functions of others), and cannot be evaluated.
     """
     return Translator(Names.of(query, base), lenient).query(query)
+
+
+def translate_continuous(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> Continuous:
+    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
+    translator = Translator(Names.of(query, base))
+    registration = query.registration
+    return Continuous(
+        registration.name if registration else name,
+        translator.query(query),
+        translator.windows(query.streams),
+        registration.every if registration else None,
+        registration is not None and registration.kind == "STREAM",
+    )
 
 
 @dataclass(frozen=True)
@@ -102,7 +122,15 @@ class Translator:
     grouped: frozenset[Variable] | None = None  # the keys, while expressions after GROUP BY are translated
 
     def query(self, query: ast.Query) -> Query:
-        return Query(self.form(query.form), self.dataset(query.dataset))
+        form = self.form(query.form)
+        form = replace(form, pattern=resolve_timestamps(form.pattern))
+        return Query(form, self.dataset(query.dataset))
+
+    def windows(self, clauses: Iterable[ast.StreamClause]) -> tuple[StreamWindow, ...]:
+        return tuple(
+            StreamWindow(terms.iri(self.names.iri(clause.iri)), window_of(clause.window), clause.named)
+            for clause in clauses
+        )
 
     def form(self, form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery | ast.DescribeQuery) -> Form:
         match form:
@@ -111,6 +139,8 @@ class Translator:
                 return Select(pattern, tuple(variable.name for variable in variables))
             case ast.ConstructQuery(_, template, where, modifiers):
                 pattern = self.solutions(where, modifiers)
+                if template is None:
+                    return Construct(pattern, triple_patterns(pattern))
                 return Construct(pattern, tuple(map(self.template, template)))
             case ast.AskQuery(_, where, modifiers):
                 return Ask(self.solutions(where, modifiers))
@@ -133,7 +163,7 @@ class Translator:
     def select(self, query: ast.SelectQuery) -> tuple[Node, tuple[Variable, ...]]:
         """The pattern of a SELECT with all its modifiers, and its variables in order."""
         modifiers = query.modifiers
-        pattern = self.group(query.where)
+        pattern = self.aggregated(self.group(query.where), modifiers)
         outer = self.aggregates, self.grouped
         self.aggregates, self.grouped = {}, None
         projection = query.projection or ()
@@ -182,6 +212,23 @@ class Translator:
             projection = tuple(replace(item, expression=None) for item in projection)
         select = ast.SelectQuery(where.position, projection, False, False, where, modifiers)
         pattern, _ = self.select(select)
+        return pattern
+
+    def aggregated(self, pattern: Node, modifiers: ast.Modifiers) -> Node:
+        """The AGGREGATE clauses of C-SPARQL: all see the rows of WHERE; all their filters come afterwards."""
+        found = tuple(
+            Aggregation(
+                Variable(item.variable.name),
+                Aggregate(item.function, Variable(item.argument.name) if item.argument else None),
+                tuple(Variable(variable.name) for variable in item.group),
+            )
+            for item in modifiers.aggregations
+        )
+        if found:
+            pattern = Aggregated(pattern, found)
+        inner = [item.filter for item in modifiers.aggregations if item.filter is not None]
+        for condition in (*inner, *modifiers.filters):
+            pattern = Filter(self.expression(condition), pattern)
         return pattern
 
     def group_keys(
@@ -316,6 +363,8 @@ class Translator:
                 return self.call(name, tuple(map(self.expression, arguments)))
             case ast.FunctionCall(_, function, arguments):
                 name = self.names.iri(function)
+                if name == TIMESTAMP and len(arguments) == 3:
+                    return Call("TIMESTAMP", tuple(map(self.expression, arguments)))
                 self.check_function(name, expression)
                 return self.call(name, tuple(map(self.expression, arguments)))
             case ast.Exists(_, pattern, negated):
@@ -372,6 +421,28 @@ def join(left: Node, right: Node) -> Node:
         case Join(before, BGP(first)), BGP(second):
             return Join(before, BGP(first + second))
     return Join(left, right)
+
+
+def window_of(window: ast.LogicalWindow | ast.PhysicalWindow) -> Window:
+    if isinstance(window, ast.LogicalWindow):
+        return LogicalWindow(window.range, window.step)
+    return PhysicalWindow(window.triples, window.step)
+
+
+def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
+    """The triple patterns that a solution was matched by: what CONSTRUCT * constructs."""
+    match node:
+        case BGP(patterns):
+            return patterns
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return triple_patterns(left) + triple_patterns(right)
+        case Minus(left):
+            return triple_patterns(left)
+        case PathPattern() | Values():
+            return ()
+        case Filter(_, pattern):
+            return triple_patterns(pattern)
+    return triple_patterns(node.pattern)
 
 
 def extend(pattern: Node, variable: Variable, expression: Expression) -> Node:

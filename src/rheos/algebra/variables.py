@@ -8,6 +8,7 @@ from functools import lru_cache
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Broadcast,
     Distinct,
     Extend,
@@ -49,7 +50,8 @@ def in_scope(node: Node) -> Names:
     """The variables that a solution of the pattern may bind."""
     match node:
         case BGP(patterns):
-            return frozenset().union(*(names(p.terms) for p in patterns))
+            times = (time.variable for p in patterns for time in p.times)
+            return names(times).union(*(names(p.terms) for p in patterns))
         case PathPattern(subject, _, object_):
             return names((subject, object_))
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
@@ -64,6 +66,8 @@ def in_scope(node: Node) -> Names:
             return names(variables)
         case Group(_, keys, aggregates):
             return names(keys) | names(variable for variable, _ in aggregates)
+        case Aggregated(pattern, aggregations):
+            return in_scope(pattern) | names(item.variable for item in aggregations)
         case Project(_, variables):
             return names(variables)
         case Filter(_, pattern):
@@ -76,7 +80,9 @@ def in_scope(node: Node) -> Names:
 def certain(node: Node) -> Names:
     """The variables that every solution of the pattern binds."""
     match node:
-        case BGP() | PathPattern():
+        case BGP(patterns):
+            return frozenset().union(*(names(p.terms) for p in patterns))
+        case PathPattern():
             return in_scope(node)
         case Join(left, right):
             return certain(left) | certain(right)
@@ -100,6 +106,9 @@ def certain(node: Node) -> Names:
         case Group(pattern, keys, aggregates):
             counts = {variable.name for variable, aggregate in aggregates if aggregate.name == "COUNT"}
             return (names(keys) & certain(pattern)) | counts
+        case Aggregated(pattern, aggregations):
+            counted = (item.variable for item in aggregations if item.aggregate.name == "COUNT")
+            return certain(pattern) | names(counted)
         case Project(pattern, variables):
             return certain(pattern) & names(variables)
         case Filter(_, pattern):
@@ -124,6 +133,10 @@ def numeric(node: Node) -> Names:
             inner = numeric(pattern)
             found = (v.name for v, aggregate in aggregates if aggregates_to_number(aggregate, inner))
             return (names(keys) & inner) | frozenset(found)
+        case Aggregated(pattern, aggregations):
+            inner = numeric(pattern)
+            added = (item.variable for item in aggregations if aggregates_to_number(item.aggregate, inner))
+            return inner | names(added)
         case Project(pattern, variables):
             return numeric(pattern) & names(variables)
         case Graph(name, pattern):
@@ -182,6 +195,8 @@ def mentioned(node: Node) -> Names:
         case Group(pattern, _, aggregates):
             read = (used(aggregate) for _, aggregate in aggregates)
             return mentioned(pattern).union(in_scope(node), *read)
+        case Aggregated(pattern):
+            return mentioned(pattern) | in_scope(node)
         case OrderBy(pattern, conditions):
             return mentioned(pattern).union(*(used(condition.expression) for condition in conditions))
         case Project(pattern) | Distinct(pattern) | Reduced(pattern) | Slice(pattern) | Broadcast(pattern):

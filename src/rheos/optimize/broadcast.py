@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rheos.algebra.nodes import BGP, Broadcast, Join, LeftJoin, Minus, Node, Query
+from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.optimize import estimate
-from rheos.optimize.rewrite import bottom_up, in_query
 from rheos.optimize.statistics import Statistics
 
 SMALL = 50_000  # solutions: some megabytes of terms

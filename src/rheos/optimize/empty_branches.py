@@ -5,6 +5,7 @@ from __future__ import annotations
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Distinct,
     Extend,
     Filter,
@@ -21,8 +22,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
+from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import in_scope
-from rheos.optimize.rewrite import bottom_up, in_query
 from rheos.optimize.statistics import Statistics
 from rheos.terms import XSD, literal
 
@@ -57,6 +58,7 @@ def prune(node: Node, statistics: Statistics) -> Node:
             return nothing(node)
         case (
             Extend(pattern)
+            | Aggregated(pattern)
             | Graph(_, pattern)
             | Project(pattern)
             | Distinct(pattern)

@@ -7,6 +7,7 @@ from collections.abc import Set
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Broadcast,
     Distinct,
     Extend,
@@ -87,6 +88,7 @@ def rows(node: Node, statistics: Statistics) -> float:
         case (
             Graph(_, pattern)
             | Extend(pattern)
+            | Aggregated(pattern)
             | Project(pattern)
             | Distinct(pattern)
             | Reduced(pattern)

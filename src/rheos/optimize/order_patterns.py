@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rheos.algebra.nodes import BGP, Node, Query, TriplePattern
+from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import in_scope
 from rheos.optimize import estimate
-from rheos.optimize.rewrite import bottom_up, in_query
 from rheos.optimize.statistics import Statistics
 
 

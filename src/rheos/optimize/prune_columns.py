@@ -5,6 +5,7 @@ from __future__ import annotations
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Broadcast,
     Construct,
     Describe,
@@ -27,8 +28,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
+from rheos.algebra.rewrite import in_query
 from rheos.algebra.variables import NONE, Names, in_scope, names, used
-from rheos.optimize.rewrite import in_query
 from rheos.optimize.statistics import Statistics
 
 
@@ -82,6 +83,10 @@ def narrow(node: Node, needed: Names) -> Node:
                 return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
             inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
             return Group(narrow(pattern, inner), keys, kept)
+        case Aggregated(pattern, aggregations):
+            added = tuple(item for item in aggregations if item.variable.name in needed)
+            reads = (used(item.aggregate) | names(item.group) for item in added)
+            return Aggregated(narrow(pattern, needed.union(*reads)), added)
         case Project(pattern, variables):
             read = tuple(variable for variable in variables if variable.name in needed)
             return Project(narrow(pattern, names(read)), read)

@@ -21,8 +21,8 @@ from rheos.algebra.nodes import (
     Query,
     Union,
 )
+from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import Names, certain, has_exists, in_scope, names, used
-from rheos.optimize.rewrite import bottom_up, in_query
 from rheos.optimize.statistics import Statistics
 
 # Each call of these has a value of its own, so a row must not be tested earlier or more often.

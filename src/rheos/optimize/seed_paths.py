@@ -15,9 +15,9 @@ from rheos.algebra.nodes import (
     Term,
     ZeroOrMore,
 )
+from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import certain
 from rheos.optimize import estimate
-from rheos.optimize.rewrite import bottom_up, in_query
 from rheos.optimize.statistics import Statistics
 
 # Starting points are worth collecting while they are fewer than this part of all triples.

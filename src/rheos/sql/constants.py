@@ -123,12 +123,13 @@ def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
         return None
     day, time, zone = found[1], found[2] or "00:00:00", found[3]
     whole, _, fraction = time.partition(".")
+    end_of_day = whole == "24:00:00"
     try:
-        start = datetime.strptime(f"{day}T{whole.replace('24:', '00:')}", "%Y-%m-%dT%H:%M:%S")
+        start = datetime.strptime(f"{day}T{'00:00:00' if end_of_day else whole}", "%Y-%m-%dT%H:%M:%S")
     except ValueError:
         return None
     micros = (start.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    micros += int((fraction + "000000")[:6]) + (MICROS_PER_DAY if whole.startswith("24") else 0)
+    micros += int((fraction + "000000")[:6]) + (MICROS_PER_DAY if end_of_day else 0)
     if zone and zone != "Z":
         offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60_000_000
         micros -= offset if zone[0] == "+" else -offset

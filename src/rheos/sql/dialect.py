@@ -250,6 +250,11 @@ class Dialect(ABC):
         return f"CAST(NULL AS {self.text_type})"
 
     @abstractmethod
+    def moment(self, micros: str) -> str:
+        """The term of an xsd:dateTime in UTC from microseconds since 1970, always with six digits of a second:
+        so the order of these terms is the order of time."""
+
+    @abstractmethod
     def broadcast(self, aliases: Sequence[str]) -> str:
         """The hint of a SELECT that these of its relations are small; empty where there is no such hint."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from rheos.sql.constants import DATE_TIME
 from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
 
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ class DuckDB(Dialect):
     # --- relations --------------------------------------------------------------------------------
 
     anti_join = "ANTI JOIN"
+
+    def moment(self, micros: str) -> str:
+        return f"strftime(make_timestamp({micros}), '\"%Y-%m-%dT%H:%M:%S.%fZ\"^^<{DATE_TIME}>')"
 
     def broadcast(self, aliases: Sequence[str]) -> str:
         return ""

@@ -100,7 +100,7 @@ class Pair:
     def columns(self, *, outer: bool = False) -> list[str]:
         """The SELECT list of the merged solutions."""
         value = self.left_value if outer else self.value
-        from_left = {key: self.left_alias for key in self.left.keys}
+        from_left = dict.fromkeys(self.left.keys, self.left_alias)
         keys = [f"{from_left.get(key, self.right_alias)}.{key.column}" for key in self.keys]
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         keys += intersection([alias for side, alias in sides if side.valid])

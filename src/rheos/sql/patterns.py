@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from rheos.algebra.expressions import Constant, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Broadcast,
     Distinct,
     Extend,
@@ -101,6 +102,8 @@ class Compiler:
                 return graph(node, context, self)
             case Group():
                 return solutions.group(node, context, self)
+            case Aggregated():
+                return solutions.aggregated(node, context, self)
             case Project():
                 return solutions.project(node, context, self)
             case Distinct():
@@ -158,6 +161,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
                 conditions.append(f"{alias}.g = {graph_column}")
             graph_column = graph_column or f"{alias}.g"
         conditions += match_pattern(pattern, alias, bound, compiler)
+        bound |= times(pattern, alias, found.valid, compiler)
         if not source:
             source, where = found.item, conditions
         elif conditions:
@@ -186,6 +190,17 @@ def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], com
             case Variable(name):
                 bound[name] = column
     return conditions
+
+
+def times(pattern: TriplePattern, alias: str, valid: bool, compiler: Compiler) -> dict[str, str]:
+    """The SQL of the time of a stream triple, for each variable that the pattern has for it."""
+    found = {}
+    for time in pattern.times:
+        sql = compiler.dialect.moment(f"{alias}.time") if valid else compiler.dialect.null
+        if time.stream is not None and valid:
+            sql = f"CASE WHEN {alias}.stream = {compiler.dialect.string(time.stream)} THEN {sql} END"
+        found[time.variable.name] = sql
+    return found
 
 
 def values(node: Values, compiler: Compiler) -> Relation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Aggregate
-from rheos.algebra.nodes import Distinct, Group, OrderBy, Project, Slice
+from rheos.algebra.nodes import Aggregated, Distinct, Group, OrderBy, Project, Slice
 from rheos.algebra.variables import certain, used
 from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
@@ -64,6 +64,32 @@ class Grouped(Rows):
         if sql not in self.collected:
             self.collected[sql] = self.compiler.fresh("collected")
         return f"{self.alias}.{self.collected[sql]}"
+
+
+def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relation:
+    """Every row with the aggregates of its groups: each grouping is joined back to the rows it was made of."""
+    relation = spread(compiler.node(node.pattern, context), compiler)
+    inner = relation
+    for item in node.aggregations:
+        groups = group(Group(node.pattern, item.group, ((item.variable, item.aggregate),)), context, compiler)
+        rows, found = compiler.fresh("r"), compiler.fresh("g")
+        conditions = same_keys(relation.keys, rows, found)
+        for variable in item.group:
+            column = compiler.column(variable.name)
+            operator = "=" if variable.name in relation.certain else "IS NOT DISTINCT FROM"
+            conditions.append(f"{rows}.{column} {operator} {found}.{column}")
+        columns = [f"{rows}.{column}" for column in inner.carried]
+        columns += [f"{rows}.{compiler.column(name)}" for name in inner.variables]
+        columns.append(f"{found}.{compiler.column(item.variable.name)}")
+        source = f"{nested(inner.sql, rows)} JOIN {nested(groups.sql, found)}\nON {' AND '.join(conditions)}"
+        inner = replace(
+            inner,
+            sql=select(columns, source),
+            variables=(*inner.variables, item.variable.name),
+            sort=(),
+            sorted_by=frozenset(),
+        )
+    return replace(inner, certain=certain(node))
 
 
 def grouping_of_all(node: Group) -> str:

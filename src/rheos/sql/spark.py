@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rheos.sql.constants import DATE_TIME
 from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
+
+DATE_TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
 
 class Spark(Dialect):
@@ -119,7 +122,7 @@ class Spark(Dialect):
         return f"unix_micros(try_cast({text} AS TIMESTAMP))"
 
     def statement_time(self) -> str:
-        pattern = self.string("yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+        pattern = self.string(DATE_TIME_PATTERN + "'Z'")
         utc = "convert_timezone('UTC', CAST(current_timestamp() AS TIMESTAMP_NTZ))"
         return f"date_format({utc}, {pattern})"
 
@@ -140,6 +143,12 @@ class Spark(Dialect):
     # --- relations --------------------------------------------------------------------------------
 
     anti_join = "LEFT ANTI JOIN"
+
+    def moment(self, micros: str) -> str:
+        utc = f"convert_timezone('UTC', CAST(timestamp_micros({micros}) AS TIMESTAMP_NTZ))"
+        text = f"date_format({utc}, {self.string(DATE_TIME_PATTERN)})"
+        end = self.string(f'Z"^^<{DATE_TIME}>')
+        return f"concat('\"', {text}, {end})"
 
     def broadcast(self, aliases: Sequence[str]) -> str:
         return f"/*+ BROADCAST({', '.join(aliases)}) */" if aliases else ""

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rheos.algebra.expressions import Constant, Variable
-from rheos.algebra.nodes import Ask, Construct, Dataset, Describe, Query, Select, Term, TriplePattern
+from rheos.algebra.nodes import Ask, Construct, Describe, Query, Select, Term, TriplePattern
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
-from rheos.sql.relation import Relation, nested, select
+from rheos.sql.relation import INSTANT, Relation, nested, select
 from rheos.sql.scans import scan
 from rheos.sql.solutions import ordered
+from rheos.sql.validity import FROM, UNTIL
 
 TRIPLE = ("subject", "predicate", "object")
 
@@ -41,10 +42,10 @@ def compile_query(query: Query, dialect: Dialect) -> Statement:
             sql = select(["1 AS found"], nested(found.sql, "solutions"), tail="LIMIT 1")
             columns = ()
         case Construct(pattern, template):
-            sql = graph_of(compiler.node(pattern, context), template, compiler)
+            sql = template_triples(compiler.node(pattern, context), template, compiler)
             columns = TRIPLE
         case Describe(pattern, terms):
-            sql = description(compiler.node(pattern, context), terms, query.dataset, compiler)
+            sql = describe_triples(compiler.node(pattern, context), terms, context, compiler)
             columns = TRIPLE
     return Statement(sql, columns, tuple(compiler.closures))
 
@@ -55,24 +56,31 @@ def rows_of(relation: Relation, variables: Sequence[str], compiler: Compiler) ->
     return select(columns, nested(relation.sql, "solutions"), tail=tail)
 
 
-def graph_of(relation: Relation, template: Sequence[TriplePattern], compiler: Compiler) -> str:
-    """The triples of a CONSTRUCT: a set, without those that are not RDF (16.2)."""
+def template_triples(relation: Relation, template: Sequence[TriplePattern], compiler: Compiler) -> str:
+    """The triples of a CONSTRUCT for each key: a set, without those that are not RDF (16.2)."""
     source = nested(relation.sql, "solutions")
     if any(is_new_blank(term) for triple in template for term in triple.terms):
         numbered = select(["solutions.*", f"{compiler.dialect.row_id()} AS solution"], source)
         source = nested(numbered, "solutions")
-    triples = [[template_term(term, relation, compiler) for term in triple.terms] for triple in template]
-    if not triples:
-        null = compiler.dialect.null
-        nothing = [f"{null} AS subject", f"{null} AS predicate", f"{null} AS object"]
-        return select(nothing, source, ["FALSE"])
-    made = compiler.dialect.unfold(triples, TRIPLE, source)
+    keys = [key.column for key in relation.keys]
+    if not template:
+        return select([*keys, *nothing(compiler)], source, ["FALSE"])
+    own = [f"solutions.{key}" for key in keys]
+    triples = [
+        [*own, *(template_term(term, relation, compiler) for term in triple.terms)] for triple in template
+    ]
+    columns = [*keys, *TRIPLE]
+    made = compiler.dialect.unfold(triples, columns, source)
     conditions = [
         "made.subject NOT LIKE '\"%'",
         "made.predicate LIKE '<%'",
         "made.object IS NOT NULL",
     ]
-    return select([f"made.{name}" for name in TRIPLE], nested(made, "made"), conditions, distinct=True)
+    return select([f"made.{name}" for name in columns], nested(made, "made"), conditions, distinct=True)
+
+
+def nothing(compiler: Compiler) -> list[str]:
+    return [f"{compiler.dialect.null} AS {name}" for name in TRIPLE]
 
 
 def is_new_blank(term: Term) -> bool:
@@ -91,34 +99,44 @@ def template_term(term: Term, relation: Relation, compiler: Compiler) -> str:
     return dialect.null
 
 
-def description(
-    relation: Relation, terms: Sequence[Term], dataset: Dataset | None, compiler: Compiler
-) -> str:
-    """The triples of each resource, and of the blank nodes that are reached from it.
+def describe_triples(relation: Relation, terms: Sequence[Term], context: Context, compiler: Compiler) -> str:
+    """The triples of each resource, and of the blank nodes that are reached from it, for each key.
 
     The recommendation (16.4) leaves open what a description is; this is the Concise Bounded Description
     without reification.
     """
-    context = Context(dataset)
+    keys = [key.column for key in relation.keys]
+    own = [f"solutions.{key}" for key in keys]
+    source = nested(relation.sql, "solutions")
     found = []
     for term in terms:
         if isinstance(term, Constant):
-            found.append(f"SELECT {compiler.dialect.string(term.term)} AS a")
+            resource = compiler.dialect.string(term.term)
+            rows = select([*own, f"{resource} AS a"], source) if keys else f"SELECT {resource} AS a"
+            found.append(rows)
         elif term.name in relation.variables:
             column = f"solutions.{compiler.column(term.name)}"
-            found.append(
-                select([f"{column} AS a"], nested(relation.sql, "solutions"), [f"{column} IS NOT NULL"])
-            )
+            found.append(select([*own, f"{column} AS a"], source, [f"{column} IS NOT NULL"]))
     if not found:
-        null = compiler.dialect.null
-        return f"SELECT {null} AS subject, {null} AS predicate, {null} AS object WHERE FALSE"
-    resources = select(["found.a"], nested("\nUNION ALL\n".join(found), "found"), distinct=True)
+        return select([*own, *nothing(compiler)], source, ["FALSE"])
+    resources = select(
+        [f"found.{column}" for column in (*keys, "a")],
+        nested("\nUNION ALL\n".join(found), "found"),
+        distinct=True,
+    )
     graph = scan(context, "t", compiler)
+    item = graph.item
+    at = []
+    if graph.valid:
+        instant = f"now.{INSTANT.column}"
+        item += f" JOIN instants AS now ON {instant} >= t.{FROM} AND {instant} < t.{UNTIL}"
+        at = [instant]
     is_blank = compiler.dialect.starts_with("t.o", "'_:'")
-    to_blank = select(["t.s AS a", "t.o AS b"], graph.item, [*graph.conditions, is_blank])
-    reached = compiler.closure(Closure(compiler.fresh("closure"), to_blank, (), resources))
-    blank = select(["reached.b AS a"], nested(reached, "reached"))
+    to_blank = select([*at, "t.s AS a", "t.o AS b"], item, [*graph.conditions, is_blank])
+    reached = compiler.closure(Closure(compiler.fresh("closure"), to_blank, tuple(keys), resources))
+    blank = select([f"reached.{key}" for key in keys] + ["reached.b AS a"], nested(reached, "reached"))
     nodes = f"{resources}\nUNION\n{blank}"
-    triples = ["t.s AS subject", "t.p AS predicate", "t.o AS object"]
-    joined = f"{graph.item} JOIN {nested(nodes, 'described')} ON described.a = t.s"
+    same = ["described.a = t.s", *(f"described.{INSTANT.column} = {instant}" for instant in at)]
+    triples = [*at, "t.s AS subject", "t.p AS predicate", "t.o AS object"]
+    joined = f"{item} JOIN {nested(nodes, 'described')} ON {' AND '.join(same)}"
     return select(triples, joined, graph.conditions, distinct=True)

@@ -14,6 +14,7 @@ from rheos.sql.values import (
     ErrorValue,
     LiteralValue,
     NumberValue,
+    TermValue,
     TextValue,
     Value,
     exact_number,
@@ -93,7 +94,18 @@ def zone_duration(scope: Scope, value: Value) -> Value:
     return LiteralValue(scope, text, c.DAY_TIME_DURATION)
 
 
+def latest(scope: Scope, *values: Value) -> Value:
+    """The latest of some moments that `Dialect.moment` made, in its shortest form; unbound ones do not count."""
+    d = scope.dialect
+    if not values:
+        return ErrorValue(scope)
+    terms = ", ".join(value.term for value in values)
+    found = values[0].term if len(values) == 1 else f"greatest({terms})"
+    return TermValue(scope, d.replace_all(found, d.string(r'\.?0+Z"'), d.string('Z"')))
+
+
 FUNCTIONS: dict[str, Function] = {
+    "LATEST": function(latest, 0, None),
     "NOW": function(now, 0),
     "YEAR": _field(1, 4, DAYS),
     "MONTH": _field(6, 2, DAYS),
