@@ -9,6 +9,7 @@ What pyoxigraph answers otherwise than the recommendation is left out here, each
 - the lexical form of decimals and doubles, which it does not keep: STR and its like never see them;
 - IN and NOT IN with nothing in the list (false and true by 17.4.1.9, an error there if the left side is one,
   and dropped wrongly beside ||);
+- division by a decimal, where zero divided by anything but a whole number is an error there;
 - YEAR and its like on xsd:date, subtraction of times: extensions.
 """
 
@@ -188,7 +189,8 @@ class Expressions:
         match self.choose.weighted(NUMBER_FORMS):
             case "arithmetic":
                 sign = self.choose.pick(["+", "-", "*", "/"])
-                return f"({self.number(scope, again)} {sign} {self.number(scope, again)})"
+                right = self.number(scope, again) if sign != "/" else self.divisor(scope)
+                return f"({self.number(scope, again)} {sign} {right})"
             case "function":
                 return f"{self.choose.pick(['ABS', 'ROUND', 'CEIL', 'FLOOR'])}({self.number(scope, again)})"
             case "length":
@@ -206,6 +208,10 @@ class Expressions:
                 kind = self.kind(["int", "str", "num", "bool"], scope)
                 return f"xsd:{target}({self.leaf(kind, scope)})"
         return f"(- {self.number(scope, again)})"
+
+    def divisor(self, scope: Scope) -> str:
+        kind = self.kind(["int", "num"], scope)
+        return self.leaf("int", scope) if kind == "int" else f"xsd:double({self.leaf('num', scope)})"
 
     def text(self, scope: Scope, depth: int = 2) -> str:
         if depth <= 0 or self.choose.chance(35):

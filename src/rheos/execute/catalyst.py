@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+INTERPRETED_TRIPLES = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Catalyst:
     """Runs statements on a session; `session` starts or adopts it when the first one comes."""
@@ -35,6 +38,10 @@ class Catalyst:
         """The rows of a statement as a DataFrame that nothing has computed yet."""
         spark = self.session()
         self.graphs.views(spark)
+        # To compile a plan to bytecode takes longer than to interpret it on data as small as this.
+        compiled = self.graphs.size > INTERPRETED_TRIPLES
+        spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+        spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
         for closure in statement.closures:
             closure_view(closure, spark)
         frame = spark.sql(statement.sql)

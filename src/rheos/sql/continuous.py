@@ -1,8 +1,8 @@
 """From a continuous query to the statement that answers it at all the instants of a batch at once.
 
 The statement reads, beside the static graphs, tables that the runtime makes for every batch: `instants`
-(instant, at: the time of the instant), and `window_1`, `window_2`, … (s, p, o, time, valid_from, valid_until) in the
-order of the query's windows.
+(instant, and at: the time of the instant), and `window_1`, `window_2`, … (s, p, o, time, valid_from,
+valid_until) in the order of the query's windows.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ def asked(relation: Relation, compiler: Compiler) -> str:
     instants, rows = compiler.fresh("i"), compiler.fresh("r")
     instant = INSTANT.column
     found = select([f"{rows}.{instant}"], nested(relation.sql, rows), distinct=True)
-    source = (
-        f"instants AS {instants} LEFT JOIN {nested(found, 'found')} ON found.{instant} = {instants}.{instant}"
-    )
+    same = f"found.{instant} = {instants}.{instant}"
+    source = f"instants AS {instants} LEFT JOIN {nested(found, 'found')} ON {same}"
     return select([f"{instants}.{instant}", f"found.{instant} IS NOT NULL AS found"], source)

@@ -251,8 +251,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def moment(self, micros: str) -> str:
-        """The term of an xsd:dateTime in UTC from microseconds since 1970, always with six digits of a second:
-        so the order of these terms is the order of time."""
+        """The term of an xsd:dateTime in UTC from microseconds since 1970.
+
+        It always has six digits after the second, so that the order of these terms is the order of time.
+        """
 
     @abstractmethod
     def broadcast(self, aliases: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Scan:
     """The active graph as an item of FROM, with the conditions that pick it out of its table.
 
-    It has the columns s, p, o and, where it is every named graph, g; where it is `valid` for a time only, also
-    time, stream and the interval.
+    It has the columns s, p, o and, where it is every named graph, g; where it is `valid` for a time only,
+    also time, stream and the interval.
     """
 
     item: str

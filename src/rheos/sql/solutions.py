@@ -67,7 +67,7 @@ class Grouped(Rows):
 
 
 def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relation:
-    """Every row with the aggregates of its groups: each grouping is joined back to the rows it was made of."""
+    """Every row with the aggregates of its groups: each grouping is joined back to its rows."""
     relation = spread(compiler.node(node.pattern, context), compiler)
     inner = relation
     for item in node.aggregations:

@@ -119,11 +119,8 @@ def describe_triples(relation: Relation, terms: Sequence[Term], context: Context
             found.append(select([*own, f"{column} AS a"], source, [f"{column} IS NOT NULL"]))
     if not found:
         return select([*own, *nothing(compiler)], source, ["FALSE"])
-    resources = select(
-        [f"found.{column}" for column in (*keys, "a")],
-        nested("\nUNION ALL\n".join(found), "found"),
-        distinct=True,
-    )
+    columns = [f"found.{column}" for column in (*keys, "a")]
+    resources = select(columns, nested("\nUNION ALL\n".join(found), "found"), distinct=True)
     graph = scan(context, "t", compiler)
     item = graph.item
     at = []

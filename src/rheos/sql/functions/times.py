@@ -95,7 +95,7 @@ def zone_duration(scope: Scope, value: Value) -> Value:
 
 
 def latest(scope: Scope, *values: Value) -> Value:
-    """The latest of some moments that `Dialect.moment` made, in its shortest form; unbound ones do not count."""
+    """The latest of some moments that `Dialect.moment` made, in its shortest form; NULL does not count."""
     d = scope.dialect
     if not values:
         return ErrorValue(scope)
