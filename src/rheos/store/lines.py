@@ -1,9 +1,10 @@
 """Lines of N-Triples and N-Quads come in as an Arrow array, their terms go out as Arrow arrays.
 
-Two ways, one result. Most lines of most files have the one plain shape that writers give them: single spaces,
-no escapes, no comments. These are recognised by one regular expression over the whole column and cut at their
-spaces by position, without a Python object per line (`clean`). The expression accepts only what is right for
-certain; every other line goes one by one through pyoxigraph (`exact`), which decides what is valid.
+Three ways, one result. Most lines of most files have the one plain shape that writers give them: single
+spaces, no comments. They are recognised by one regular expression over the whole column and cut by position,
+without a Python object per line (`clean`). The expression accepts only what is right for certain. The other
+lines go through pyoxigraph all together, which writes them plainly (`_rewrite`), or, if one of them is wrong,
+one by one (`Shape.exact`): then pyoxigraph decides what is valid and says why not.
 
 Everything here is a pure function of Arrow arrays, so that it runs in a Spark task as well as in the driver.
 """
@@ -15,20 +16,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
+from rheos.store import cutting
+from rheos.store.cutting import Positions
 from rheos.terms import RDF, XSD_STRING, encode
 
 Term = str | None
-Positions = npt.NDArray[np.int64]
-
-SPACE, QUOTE, DOT = b' ".'
 
 # A part of what RFC 3987 allows. Hosts beyond ASCII, IP literals, user names and private-use characters are
-# right too, and so are uppercase language tags, but they are rare enough for the exact way.
+# right too, and so are uppercase language tags, but they are rare enough for the other ways.
 _PATH = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/\x{A0}-\x{D7FF}-]|%[0-9A-Fa-f]{2})"
 _QUERY = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?\x{A0}-\x{D7FF}-]|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"[A-Za-z0-9._~-]+(?::[0-9]{0,5})?"
@@ -38,11 +37,14 @@ IRI = (
 )
 BLANK = r"_:[A-Za-z0-9][A-Za-z0-9_-]*"
 LANGUAGE = r"@[a-z]{2,3}(?:-[a-z]{4})?(?:-[a-z]{2})?"
-LITERAL = rf'"[^"\\\r\n]*"(?:{LANGUAGE}|\^\^{IRI})?'
+LITERAL = rf'"(?:[^"\\\r\n]|\\[tnrbf"\'\\])*"(?:{LANGUAGE}|\^\^{IRI})?'
 TRIPLE = rf"(?:{IRI}|{BLANK}) {IRI} (?:{IRI}|{BLANK}|{LITERAL})"
 
 _STRING_SUFFIX = f'"^^<{XSD_STRING}>'
 _RESERVED_SUFFIXES = tuple(f'"^^<{RDF}{name}>' for name in ("langString", "dirLangString"))
+
+# What only lines of RDF 1.2 hold, or literals.
+_RDF12_MARKS = ("<<(", "--ltr", "--rtl")
 
 # Below this many lines, compiling the expression costs more than parsing each line.
 _FEW = 400
@@ -80,12 +82,13 @@ class Shape:
     """A kind of line: what its plain form looks like, how many terms it has at most, how to read it exactly.
 
     `exact` takes one line and gives its rows (none for a comment), or raises SyntaxError or Rdf12Error.
-    Terms after the third may be absent.
+    Terms after the third may be absent. If pyoxigraph knows such lines, `format` says as what.
     """
 
     plain: str
     width: int
     exact: Callable[[bytes], Sequence[tuple[Term, ...]]]
+    format: ox.RdfFormat | None = None
 
 
 def _triples(line: bytes) -> list[tuple[Term, ...]]:
@@ -107,8 +110,8 @@ def _quads(line: bytes) -> list[tuple[Term, ...]]:
     ]
 
 
-TRIPLES = Shape(TRIPLE, 3, _triples)
-QUADS = Shape(rf"{TRIPLE}(?: {IRI}| {BLANK})?", 4, _quads)
+TRIPLES = Shape(TRIPLE, 3, _triples, ox.RdfFormat.N_TRIPLES)
+QUADS = Shape(rf"{TRIPLE}(?: {IRI}| {BLANK})?", 4, _quads, ox.RdfFormat.N_QUADS)
 
 
 def exact_term(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> str:
@@ -122,64 +125,36 @@ def exact_term(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> st
 
 def parse(lines: pa.Array, shape: Shape, blank_prefix: str = "") -> Parsed:
     """The terms of all lines, in their order; `blank_prefix` goes before every blank node's label."""
-    lines = _as_strings(lines)
-    cut = clean(lines, shape) if len(lines) >= _FEW else _none_of(lines, shape)
+    lines = cutting.as_strings(lines)
+    cut = clean(lines, shape) if len(lines) >= _FEW else _nothing_cut(lines, shape)
     return _complete(lines, cut, shape, blank_prefix)
 
 
 def parse_trusted(lines: pa.Array, shape: Shape, blank_prefix: str = "") -> Parsed:
     """As `parse`, for lines that pyoxigraph has written: they need not be checked again."""
+    lines = cutting.as_strings(lines)
     return _complete(lines, clean(lines, shape, trusted=True), shape, blank_prefix)
-
-
-def _complete(lines: pa.Array, cut: Cut, shape: Shape, blank_prefix: str) -> Parsed:
-    """The rows of the lines that were cut together with those of the leftover lines, read exactly."""
-    numbers: list[int] = []
-    rows: list[tuple[Term, ...]] = []
-    faults: list[Fault] = []
-    if len(cut.leftover):
-        for number, line in zip(
-            cut.leftover.tolist(), lines.take(pa.array(cut.leftover)).cast(pa.binary()), strict=True
-        ):
-            try:
-                found = shape.exact(line.as_py())
-            except (SyntaxError, Rdf12Error) as error:
-                faults.append(Fault(number, reason_of(error)))
-                continue
-            rows.extend(found)
-            numbers.extend([number] * len(found))
-    terms = cut.terms
-    order = cut.lines
-    if rows:
-        order = np.concatenate([cut.lines, np.array(numbers, np.int64)])
-        slow = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-        back = pa.array(np.argsort(order, kind="stable"))
-        terms = tuple(pa.concat_arrays(pair).take(back) for pair in zip(terms, slow, strict=True))
-        order = np.sort(order, kind="stable")
-    if blank_prefix:
-        terms = tuple(rename_blanks(column, blank_prefix) for column in terms)
-    return Parsed(order, terms, faults)
 
 
 def clean(lines: pa.Array, shape: Shape, *, trusted: bool = False) -> Cut:
     """Cut the lines that are certainly right.
 
-    `trusted` lines come from pyoxigraph's own writer: they are taken as right unless they hold an escape or
-    something of RDF 1.2, and need not match the plain form.
+    `trusted` lines come from pyoxigraph's own writer: they are taken as right unless they may hold something
+    of RDF 1.2, and need not match the plain form.
     """
-    lines = _as_strings(lines)
+    lines = cutting.as_strings(lines)
     if trusted:
-        accepted = pc.invert(pc.match_substring_regex(lines, r"\\|<<\(|--ltr|--rtl"))
+        mask = cutting.holds_none(lines, _RDF12_MARKS)
     else:
         # The expression is matched on bytes and lets some broken UTF-8 pass.
         try:
             lines.validate(full=True)
         except pa.ArrowInvalid:
-            return _none_of(lines, shape)
+            return _nothing_cut(lines, shape)
         accepted = pc.match_substring_regex(lines, rf"^{shape.plain} \.\r?\n?$")
-    mask = accepted.to_numpy(zero_copy_only=False)
+        mask = accepted.to_numpy(zero_copy_only=False)
     taken = np.flatnonzero(mask)
-    terms = _cut(lines, taken, shape.width)
+    terms = cutting.cut(lines, taken, shape.width)
     reserved = np.zeros(len(taken), bool)
     for suffix in _RESERVED_SUFFIXES:
         reserved |= pc.ends_with(terms[2], suffix).to_numpy(zero_copy_only=False)
@@ -188,17 +163,65 @@ def clean(lines: pa.Array, shape: Shape, *, trusted: bool = False) -> Cut:
         keep = np.flatnonzero(~reserved)
         taken = taken[keep]
         terms = [column.take(pa.array(keep)) for column in terms]
-    terms[2] = _without_string(terms[2])
+    terms[2] = cutting.unescape(cutting.without_suffix(terms[2], _STRING_SUFFIX, keep=1))
     return Cut(taken, tuple(terms), np.flatnonzero(~mask))
 
 
-def rename_blanks(column: pa.Array, prefix: str) -> pa.Array:
-    """Put the prefix before the label of every blank node in the column."""
-    blanks = pc.starts_with(column, "_:")
-    if not pc.any(blanks).as_py():
-        return column
-    renamed = pc.binary_join_element_wise("_:" + prefix, pc.utf8_slice_codeunits(column, 2), "")
-    return pc.if_else(blanks, renamed, column)
+def _complete(lines: pa.StringArray, cut: Cut, shape: Shape, blank_prefix: str) -> Parsed:
+    """The rows of the lines that were cut, together with those of the leftover lines."""
+    terms, order = cut.terms, cut.lines
+    faults: list[Fault] = []
+    if len(cut.leftover):
+        rest = lines.take(pa.array(cut.leftover)).cast(pa.binary()).to_pylist()
+        found = _rewrite(rest, shape) or _one_by_one(rest, shape)
+        faults = [Fault(int(cut.leftover[fault.line]), fault.reason) for fault in found.faults]
+        if len(found.lines):
+            order = np.concatenate([cut.lines, cut.leftover[found.lines]])
+            back = pa.array(np.argsort(order, kind="stable"))
+            order = np.sort(order, kind="stable")
+            both = zip(terms, found.terms, strict=True)
+            terms = tuple(pa.concat_arrays(pair).take(back) for pair in both)
+    if blank_prefix:
+        terms = tuple(cutting.rename_blanks(column, blank_prefix) for column in terms)
+    return Parsed(order, terms, faults)
+
+
+def _rewrite(lines: list[bytes], shape: Shape) -> Parsed | None:
+    """The terms of lines that pyoxigraph reads together and writes plainly; None if that is not sure to work.
+
+    A line that begins with a term is a statement at least, or a fault. So if there are as many statements as
+    such lines and no fault, they belong to these lines in turn.
+    """
+    if shape.format is None or len(lines) < _FEW:
+        return None
+    begins = [line.lstrip(b" \t\r\n")[:1] for line in lines]
+    numbers = np.array([number for number, mark in enumerate(begins) if mark in (b"<", b"_")], np.int64)
+    try:
+        written = ox.serialize(ox.parse(b"\n".join(lines), shape.format), format=ox.RdfFormat.N_QUADS) or b""
+    except SyntaxError:
+        return None
+    cut = clean(cutting.split_lines(written), shape, trusted=True)
+    if len(cut.leftover) or len(cut.lines) != len(numbers):
+        return None
+    return Parsed(numbers, cut.terms, [])
+
+
+def _one_by_one(lines: list[bytes], shape: Shape) -> Parsed:
+    """The terms of lines that may be wrong, each read for itself."""
+    numbers: list[int] = []
+    rows: list[tuple[Term, ...]] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(lines):
+        try:
+            found = shape.exact(line)
+        except (SyntaxError, Rdf12Error) as error:
+            faults.append(Fault(number, reason_of(error)))
+            continue
+        rows.extend(found)
+        numbers.extend([number] * len(found))
+    columns = zip(*rows, strict=True) if rows else [[]] * shape.width
+    terms = tuple(pa.array(column, pa.string()) for column in columns)
+    return Parsed(np.array(numbers, np.int64), terms, faults)
 
 
 def reason_of(error: Exception) -> str:
@@ -210,86 +233,5 @@ def reason_of(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _as_strings(lines: pa.Array) -> pa.Array:
-    if isinstance(lines, pa.ChunkedArray):
-        lines = lines.combine_chunks()
-    if lines.type != pa.string():
-        lines = lines.cast(pa.string())
-    return pc.fill_null(lines, "") if lines.null_count else lines
-
-
-def _none_of(lines: pa.Array, shape: Shape) -> Cut:
-    return Cut(np.empty(0, np.int64), _no_terms(shape.width), np.arange(len(lines)))
-
-
-def _no_terms(width: int) -> tuple[pa.Array, ...]:
-    return tuple(pa.array([], pa.string()) for _ in range(width))
-
-
-def _cut(lines: pa.Array, taken: Positions, width: int) -> list[pa.Array]:
-    """The terms of the taken lines: a term ends at the next space, a literal after its last quote."""
-    _, offsets, data = lines.buffers()
-    if not len(taken) or data is None:
-        return list(_no_terms(width))
-    bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
-    low, high = int(bounds[0]), int(bounds[-1])
-    text = np.frombuffer(data, np.uint8)[:high]
-    spaces = np.flatnonzero(text[low:] == SPACE) + low
-    quotes = np.flatnonzero(text[low:] == QUOTE) + low
-    start = bounds[:-1][taken].astype(np.int64)
-    terms = []
-    for number in range(width):
-        absent = text[start] == DOT if number > 2 else None
-        last = start
-        if number > 1:
-            literal = np.flatnonzero(text[start] == QUOTE)
-            if len(literal):
-                last = start.copy()
-                last[literal] = quotes[np.searchsorted(quotes, start[literal] + 1)]
-        following = np.searchsorted(spaces, last)
-        if absent is not None:
-            following = np.minimum(following, len(spaces) - 1)
-        stop = spaces[following]
-        if absent is not None:
-            stop = np.where(absent, start, stop)
-        terms.append(_slices(text, data, start, stop - start, absent))
-        start = stop + 1 if absent is None else np.where(absent, start, stop + 1)
-    return terms
-
-
-def _slices(
-    text: npt.NDArray[np.uint8],
-    data: pa.Buffer,
-    start: Positions,
-    length: Positions,
-    absent: npt.NDArray[np.bool_] | None,
-) -> pa.Array:
-    """Pieces of one buffer as a column: Arrow's string views, made by hand, then copied by Arrow.
-
-    A view is 16 bytes: the length, then the text itself up to 12 bytes, or its first 4, a buffer's number and
-    the place in it.
-    """
-    count = len(start)
-    views = np.zeros((count, 4), np.int32)
-    views[:, 0] = length
-    final = len(text) - 1
-    views[:, 1] = text[np.minimum(start[:, None] + np.arange(4), final)].view(np.int32)[:, 0]
-    views[:, 3] = start
-    short = np.flatnonzero(length <= 12)
-    if len(short):
-        letters = text[np.minimum(start[short][:, None] + np.arange(12), final)]
-        letters[np.arange(12) >= length[short][:, None]] = 0
-        views.view(np.uint8).reshape(count, 16)[short, 4:] = letters
-    validity = None
-    if absent is not None and absent.any():
-        validity = pa.py_buffer(np.packbits(~absent, bitorder="little"))
-    column = pa.Array.from_buffers(pa.string_view(), count, [validity, pa.py_buffer(views), data])
-    return column.cast(pa.string())
-
-
-def _without_string(objects: pa.Array) -> pa.Array:
-    """Objects with `^^xsd:string` left out, as the engine writes them."""
-    typed = pc.ends_with(objects, _STRING_SUFFIX)
-    if not pc.any(typed).as_py():
-        return objects
-    return pc.if_else(typed, pc.utf8_slice_codeunits(objects, 0, 1 - len(_STRING_SUFFIX)), objects)
+def _nothing_cut(lines: pa.StringArray, shape: Shape) -> Cut:
+    return Cut(np.empty(0, np.int64), tuple(cutting.no_columns(shape.width)), np.arange(len(lines)))

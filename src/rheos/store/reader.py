@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import IO
 from xml.parsers import expat
 
-import numpy as np
 import pyarrow as pa
 import pyoxigraph as ox
 
 from rheos.errors import LoadError
 from rheos.store import formats, lines
+from rheos.store.cutting import split_lines
 from rheos.store.documents import Document
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("g", "s", "p", "o")])
@@ -48,16 +48,6 @@ def pieces(text: IO[bytes], size: int = PIECE_BYTES) -> Iterator[pa.StringArray]
         rest = [block[end:]]
     if any(rest):
         yield split_lines(b"".join(rest))
-
-
-def split_lines(text: bytes) -> pa.StringArray:
-    """The lines of a text, each with its line end, without copying them."""
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
-    if not len(ends) or ends[-1] != len(text):
-        ends = np.append(ends, len(text))
-    offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends
-    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def batch(terms: tuple[pa.Array, ...]) -> pa.RecordBatch:

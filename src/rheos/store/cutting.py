@@ -1,0 +1,190 @@
+"""Columns of text cut by position: lines of known shape come in as an Arrow array, columns of terms go out.
+
+There is no Python object per line here. The places of all spaces and quotation marks are found at once, each
+term ends at the first space after it (a literal after its closing quotation mark), and the pieces become
+Arrow columns without being looked at one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Positions = npt.NDArray[np.int64]
+Text = npt.NDArray[np.uint8]
+
+SPACE, QUOTE, DOT, BACKSLASH, NEWLINE = b' ".\\\n'
+
+# The escapes of N-Triples but for \\ and \u, and what they stand for.
+_ESCAPES = {
+    '\\"': '"',
+    "\\n": "\n",
+    "\\r": "\r",
+    "\\t": "\t",
+    "\\b": "\b",
+    "\\f": "\f",
+    "\\'": "'",
+}
+_ANY_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|.)")
+
+# One of these, that no text at hand contains, stands for an escaped backslash while the others are replaced.
+_STAND_INS = ("\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3")
+
+
+def split_lines(text: bytes) -> pa.StringArray:
+    """The lines of a text, each with its line end, without copying them."""
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == NEWLINE) + 1
+    if text and (not len(ends) or ends[-1] != len(text)):
+        ends = np.append(ends, len(text))
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def as_strings(lines: pa.Array | pa.ChunkedArray) -> pa.StringArray:
+    """The lines as one array of Arrow's plain strings, NULL as an empty line."""
+    if isinstance(lines, pa.ChunkedArray):
+        lines = lines.combine_chunks()
+    if lines.type != pa.string():
+        lines = lines.cast(pa.string())
+    return pc.fill_null(lines, "") if lines.null_count else lines
+
+
+def no_columns(width: int) -> list[pa.Array]:
+    return [pa.array([], pa.string()) for _ in range(width)]
+
+
+def cut(lines: pa.StringArray, taken: Positions, width: int) -> list[pa.Array]:
+    """The terms of the taken lines, literals still with their escapes; NULL for a fourth that is absent."""
+    _, offsets, data = lines.buffers()
+    if not len(taken) or data is None:
+        return no_columns(width)
+    bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
+    low, high = int(bounds[0]), int(bounds[-1])
+    text = np.frombuffer(data, np.uint8)[:high]
+    spaces = np.flatnonzero(text[low:] == SPACE) + low
+    quotes = _bare_quotes(text, low)
+    start = bounds[:-1][taken].astype(np.int64)
+    columns = []
+    for number in range(width):
+        absent = text[start] == DOT if number > 2 else None
+        last = start
+        if number > 1:
+            literal = np.flatnonzero(text[start] == QUOTE)
+            if len(literal):
+                last = start.copy()
+                last[literal] = quotes[np.searchsorted(quotes, start[literal] + 1)]
+        following = np.searchsorted(spaces, last)
+        if absent is not None:
+            following = np.minimum(following, len(spaces) - 1)
+        stop = spaces[following]
+        if absent is not None:
+            stop = np.where(absent, start, stop)
+        columns.append(_slices(text, data, start, stop - start, absent))
+        start = stop + 1 if absent is None else np.where(absent, start, stop + 1)
+    return columns
+
+
+def unescape(column: pa.Array) -> pa.Array:
+    """The column with all escapes of N-Triples resolved; they must be right."""
+    escaped = pc.match_substring(column, "\\")
+    if not pc.any(escaped).as_py():
+        return column
+    texts = column.filter(escaped)
+    stand_in = next((mark for mark in _STAND_INS if not _any_holds(texts, mark)), None)
+    if stand_in is None or _any_holds(texts, "\\u") or _any_holds(texts, "\\U"):
+        # Rare enough for one by one.
+        texts = pa.array([_ANY_ESCAPE.sub(_character, text) for text in texts.to_pylist()], pa.string())
+    else:
+        texts = pc.replace_substring(texts, "\\\\", stand_in)
+        for escape, character in _ESCAPES.items():
+            texts = pc.replace_substring(texts, escape, character)
+        texts = pc.replace_substring(texts, stand_in, "\\")
+    return pc.replace_with_mask(column, escaped, texts)
+
+
+def without_suffix(column: pa.Array, suffix: str, keep: int) -> pa.Array:
+    """The column with a suffix of its values cut off, but for its first `keep` characters."""
+    ending = pc.ends_with(column, suffix)
+    if not pc.any(ending).as_py():
+        return column
+    return pc.if_else(ending, pc.utf8_slice_codeunits(column, 0, keep - len(suffix)), column)
+
+
+def rename_blanks(column: pa.Array, prefix: str) -> pa.Array:
+    """Put the prefix before the label of every blank node in the column."""
+    blanks = pc.starts_with(column, "_:")
+    if not pc.any(blanks).as_py():
+        return column
+    renamed = pc.binary_join_element_wise("_:" + prefix, pc.utf8_slice_codeunits(column, 2), "")
+    return pc.if_else(blanks, renamed, column)
+
+
+def holds_none(lines: pa.StringArray, marks: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which lines hold none of the marks; most often none does, and then one look at all of them tells."""
+    data = lines.buffers()[2]
+    text = data.to_pybytes() if data is not None else b""
+    present = [mark for mark in marks if mark.encode() in text]
+    result = np.ones(len(lines), bool)
+    for mark in present:
+        result &= ~pc.match_substring(lines, mark).to_numpy(zero_copy_only=False)
+    return result
+
+
+def _bare_quotes(text: Text, low: int) -> Positions:
+    """The places of the quotation marks that are not escaped: an even number of backslashes before them."""
+    quotes = np.flatnonzero(text[low:] == QUOTE) + low
+    if not len(quotes):
+        return quotes
+    odd = np.zeros(len(quotes), bool)
+    running = np.flatnonzero(text[quotes - 1] == BACKSLASH)
+    distance = 1
+    while len(running):
+        odd[running] = ~odd[running]
+        distance += 1
+        running = running[text[quotes[running] - distance] == BACKSLASH]
+    return quotes[~odd]
+
+
+def _slices(
+    text: Text, data: pa.Buffer, start: Positions, length: Positions, absent: npt.NDArray[np.bool_] | None
+) -> pa.Array:
+    """Pieces of one buffer as a column: Arrow's string views, made by hand, then copied by Arrow.
+
+    A view is 16 bytes: the length, then the text itself up to 12 bytes, or its first 4, a buffer's number and
+    the place in it.
+    """
+    count = len(start)
+    views = np.zeros((count, 4), np.int32)
+    views[:, 0] = length
+    # Four bytes from any place on, as one number; too close to the end there are no terms.
+    fours = np.ndarray((len(text) - 3,), np.dtype("<i4"), text, 0, (1,))
+    views[:, 1] = fours[np.minimum(start, len(text) - 4)]
+    views[:, 3] = start
+    short = np.flatnonzero((length <= 12) & (length > 0))
+    if len(short):
+        letters = text[np.minimum(start[short][:, None] + np.arange(12), len(text) - 1)]
+        letters[np.arange(12) >= length[short][:, None]] = 0
+        views.view(np.uint8).reshape(count, 16)[short, 4:] = letters
+    validity = None
+    if absent is not None and absent.any():
+        views[absent] = 0
+        validity = pa.py_buffer(np.packbits(~absent, bitorder="little"))
+    column = pa.Array.from_buffers(pa.string_view(), count, [validity, pa.py_buffer(views), data])
+    return column.cast(pa.string())
+
+
+def _any_holds(texts: pa.Array, mark: str) -> bool:
+    return bool(pc.any(pc.match_substring(texts, mark)).as_py())
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPES.get(escape[0], "\\")
