@@ -103,8 +103,8 @@ def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, a
             summed += f" + {d.to_double(exact_sum(d, above, each, where))}"
         return f"CASE WHEN {sound} THEN {f'({summed}) / greatest({count}, 1)' if average else summed} END"
 
-    if number.is_exact and isinstance(number.rank, int) and not average:
-        return Number(above, number.rank, exact)
+    if number.rank_known == c.RANK_INTEGER and not average:
+        return Number(above, c.RANK_INTEGER, exact)
     rank: int | str = number.rank if isinstance(number.rank, int) else once(scope, number.rank)
     widest = f"COALESCE({above.collect(f'bit_or({rank}){_filter(where)}')}, {c.RANK_INTEGER})"
     if average:

@@ -17,6 +17,10 @@ class KeySource:
     sql: str
 
 
+# All the windows of a query that are part of its default graph, as one table: as the others, and stream.
+DEFAULT_WINDOW = "window_default"
+
+
 @dataclass(frozen=True, slots=True)
 class WindowTable:
     """A window of a continuous query as a table (s, p, o, time, valid_from, valid_until).

@@ -21,11 +21,10 @@ EMPTY_TAGGED = "'\"\"@'"
 _NAMES = "|".join(datatype.removeprefix(XSD) for datatype in c.DERIVED_INTEGERS)
 _END = rf'"\^\^<{re.escape(XSD)}'
 
-# To take a number out by a regular expression is slow, but short: for what is rare. A number that is too
-# long for DECIMAL gives its whole digits, as a double has no room for the others.
-_DERIVED = rf'\A"({c.INTEGER_FORM}){_END}(?:{_NAMES})>\z'
+# Rare literals are told by a regular expression of the whole term: short, and it fails early on all others.
+_DERIVED = rf'\A"{c.INTEGER_FORM}{_END}(?:{_NAMES})>\z'
 _NUMERIC_END = rf"{_END}(?:integer|decimal|float|double|{_NAMES})>\z"
-_LONG = rf'\A"([+-]?[0-9]{{20,}})(?:{_END}(?:integer|{_NAMES})|(?:\.[0-9]*)?{_END}decimal)>\z'
+_LONG = rf'\A"[+-]?[0-9]{{20,}}(?:{_END}(?:integer|{_NAMES})|(?:\.[0-9]*)?{_END}decimal)>\z'
 
 
 def suffix_of(datatype: str) -> str:
@@ -131,7 +130,7 @@ def exact(d: Dialect, term: str) -> str:
     return (
         f"CASE WHEN {has_datatype(d, term, c.INTEGER)} THEN {_read(d, integer, c.INTEGER_FORM, EXACT)}"
         f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {_read(d, decimal, c.DECIMAL_FORM, EXACT)}"
-        f" WHEN {is_typed(d, term)} THEN {d.try_cast(d.extract(term, _DERIVED, 1), EXACT)} END"
+        f" WHEN {d.matches(term, d.string(_DERIVED))} THEN {d.try_cast(lexical(d, term), EXACT)} END"
     )
 
 
@@ -141,7 +140,7 @@ def inexact(d: Dialect, term: str) -> str:
     return (
         f"CASE WHEN {has_datatype(d, term, c.DOUBLE)} THEN {double_of_text(d, double)}"
         f" WHEN {has_datatype(d, term, c.FLOAT)} THEN {float_of_text(d, floating)}"
-        f" WHEN {is_typed(d, term)} THEN {d.try_cast(d.extract(term, _LONG, 1), 'DOUBLE')} END"
+        f" WHEN {d.matches(term, d.string(_LONG))} THEN {d.try_cast(lexical(d, term), 'DOUBLE')} END"
     )
 
 

@@ -162,6 +162,7 @@ class Dialect(ABC):
         """A decimal in its canonical form (XSD 1.1): no trailing zeros, no point where it is whole."""
 
     def whole_text(self, exact: str) -> str:
+        """A whole number as text. The text of `exact` may be repeated."""
         return self.cast_text(f"CAST({exact} AS {WHOLE})")
 
     def add(self, left: str, right: str) -> str:
@@ -174,6 +175,18 @@ class Dialect(ABC):
     def whole_part(self, exact: str) -> str:
         """An exact number cut towards zero, as a DECIMAL(19,0)."""
 
+    def fraction(self, exact: str) -> str:
+        """What `whole_part` cuts off, as a DECIMAL(18,18). Repeats its text."""
+        return f"CAST({exact} - {self.whole_part(exact)} AS {FRACTION})"
+
+    @abstractmethod
+    def divide_whole(self, left: str, right: str) -> str:
+        """A quotient of two whole numbers, cut to 18 digits; NULL for a divisor of 0. Repeats its texts."""
+
+    @abstractmethod
+    def dividend(self, exact: str) -> str:
+        """What `divide_exact` wants for each of its sides."""
+
     @abstractmethod
     def divide_exact(self, left: str, right: str) -> str:
         """A quotient cut to 18 digits; NULL for a divisor of 0 and where it cannot be computed exactly.
@@ -185,18 +198,18 @@ class Dialect(ABC):
         """A product of two exact numbers that are both whole."""
         return self.try_cast(f"(CAST({left} AS {WHOLE}) * CAST({right} AS {WHOLE}))", EXACT)
 
-    def multiply(self, left: str, right: str) -> str:
-        """A product, rounded to 18 digits. Both texts are repeated: pass columns."""
-        left_whole, right_whole = self.whole_part(left), self.whole_part(right)
-        left_part = f"CAST({left} - {left_whole} AS {FRACTION})"
-        right_part = f"CAST({right} - {right_whole} AS {FRACTION})"
-        wholes = self.try_cast(f"({left_whole} * {right_whole})", EXACT)
-        crossed = self.add(
-            self.try_cast(f"({left_whole} * {right_part})", EXACT),
-            self.try_cast(f"({left_part} * {right_whole})", EXACT),
-        )
-        parts = self.try_cast(f"({left_part} * {right_part})", EXACT)
-        return self.add(wholes, self.add(crossed, parts))
+    def multiply(self, left: tuple[str, str], right: tuple[str, str]) -> str:
+        """A product of two numbers, each given as `whole_part` and `fraction`, rounded to 18 digits."""
+        products = [
+            self.try_cast(f"({one} * {other})", EXACT)
+            for one in left
+            for other in right
+            if "0" not in (one, other)
+        ]
+        total = products.pop()
+        while products:
+            total = self.add(products.pop(), total)
+        return total
 
     @abstractmethod
     def floor_exact(self, exact: str) -> str: ...

@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from rheos.sql.constants import DATE_TIME
-from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
+from rheos.sql.dialect import DIGITS, EXACT, FRACTION, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Letters that Unicode maps to several when their case changes (those with a Greek iota are left out).
 MANY_IN_UPPER_CASE = "ßŉǰևẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆﬓﬔﬕﬖﬗ"
 MANY_IN_LOWER_CASE = "İ"
+
+UNIT = f"CAST(0.{'1'.zfill(DIGITS)} AS {FRACTION})"
 
 
 LARGEST = 2**127  # of HUGEINT
@@ -89,23 +91,33 @@ class DuckDB(Dialect):
     def exact_text(self, exact: str) -> str:
         return f"rtrim(rtrim(CAST({exact} AS VARCHAR), '0'), '.')"
 
+    def whole_text(self, exact: str) -> str:
+        # A BIGINT is printed much faster; what is longer takes the other way.
+        return f"COALESCE(CAST(try_cast({exact} AS BIGINT) AS VARCHAR), {super().whole_text(exact)})"
+
     def whole_part(self, exact: str) -> str:
         return f"CAST(trunc({exact}) AS {WHOLE})"
 
-    def _unscaled(self, exact: str) -> str:
+    def _scaled(self, units: str) -> str:
+        """A number of units of 1E-18 as a decimal: the product keeps the digits and moves the point."""
+        return f"try_cast(CAST({units} AS DECIMAL(38,0)) * {UNIT} AS {EXACT})"
+
+    def divide_whole(self, left: str, right: str) -> str:
+        above, below = f"CAST({left} AS HUGEINT)", f"CAST({right} AS HUGEINT)"
+        return self._scaled(f"({above} * {10**DIGITS} // NULLIF({below}, 0))")
+
+    def dividend(self, exact: str) -> str:
         return f"CAST(replace(CAST({exact} AS VARCHAR), '.', '') AS HUGEINT)"
 
     def divide_exact(self, left: str, right: str) -> str:
-        above, below = self._unscaled(left), self._unscaled(right)
+        # In units of 1E-18, as far as a HUGEINT goes.
         one, half = 10**DIGITS, 10 ** (DIGITS // 2)
-        units = (
+        return self._scaled(
             f"CASE WHEN {right} = 0 THEN NULL"
-            f" WHEN {below} % {one} = 0 THEN {above} // ({below} // {one})"
-            f" WHEN {below} % {half} = 0 AND abs({above}) < {LARGEST // half}"
-            f" THEN {above} * {half} // ({below} // {half})"
-            f" WHEN abs({above}) < {LARGEST // one} THEN {above} * {one} // {below} END"
+            f" WHEN {right} % {one} = 0 THEN {left} // ({right} // {one})"
+            f" WHEN {right} % {half} = 0 AND abs({left}) < {10**28} THEN {left} * {half} // ({right} // {half})"
+            f" WHEN abs({left}) < {10**19} THEN {left} * {one} // {right} END"
         )
-        return f"try_cast(CAST({units} AS VARCHAR) || 'e-{DIGITS}' AS {EXACT})"
 
     def floor_exact(self, exact: str) -> str:
         return f"try_cast(floor({exact}) AS {EXACT})"

@@ -43,6 +43,8 @@ def _by_rank(number: Number, printed: Callable[[int], str]) -> str:
 
 def _text(number: Number, rank: int) -> str:
     scope = number.scope
+    if number.whole is not None:
+        return scope.dialect.cast_text(number.whole)
     if rank == c.RANK_INTEGER:
         return scope.dialect.whole_text(once(scope, number.exact or "NULL"))
     if rank == c.RANK_DECIMAL:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rheos.sql.context import Context
+from rheos.sql.context import DEFAULT_WINDOW, Context
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.validity import ALWAYS
 
@@ -28,28 +28,27 @@ class Scan:
 
 
 def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
-    windows = [
-        window
-        for window in context.windows
-        if context.graph == window.stream
-        or context.graph_key is not None
-        or (context.graph is None and not window.named)
-    ]
-    if not windows:
+    if context.graph is not None:
+        tables = [window.table for window in context.windows if window.stream == context.graph]
+    elif context.graph_key is not None:
+        tables = [window.table for window in context.windows]
+    else:
+        tables = [DEFAULT_WINDOW] if any(not window.named for window in context.windows) else []
+    if not tables:
         return static_scan(context, alias, compiler)
-    parts = []
+    streams = {window.table: window.stream for window in context.windows}
     each = ["g"] if context.graph_key is not None else []
+    parts = []
     if context.graph is None:
         static = static_scan(context, "t", compiler)
-        no_time = [f"CAST(NULL AS BIGINT) AS time, {compiler.dialect.null} AS stream"]
+        no_time = ["CAST(NULL AS BIGINT) AS time", f"{compiler.dialect.null} AS stream"]
         always = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
         columns = [*(f"t.{column}" for column in (*each, "s", "p", "o")), *no_time, *always]
         parts.append(select(columns, static.item, static.conditions))
-    for window in windows:
-        stream = compiler.dialect.string(window.stream)
-        columns = [f"{stream} AS g"] if each else []
-        columns += ["s", "p", "o", "time", f"{stream} AS stream", *INTERVAL]
-        parts.append(select(columns, window.table))
+    for table in tables:
+        stream = compiler.dialect.string(streams[table]) + " AS stream" if table in streams else "stream"
+        columns = [stream.replace(" AS stream", " AS g")] if each else []
+        parts.append(select([*columns, "s", "p", "o", "time", stream, *INTERVAL], table))
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], valid=True)
 
 

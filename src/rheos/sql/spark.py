@@ -79,23 +79,29 @@ class Spark(Dialect):
     def whole_part(self, exact: str) -> str:
         return f"CAST(CASE WHEN {exact} < 0 THEN ceil({exact}) ELSE floor({exact}) END AS {WHOLE})"
 
+    def divide_whole(self, left: str, right: str) -> str:
+        return self._quotient(left, f"CAST(NULLIF({right}, 0) AS {WHOLE})")
+
+    def dividend(self, exact: str) -> str:
+        return exact
+
     def divide_exact(self, left: str, right: str) -> str:
         def shifted(exact: str, by: int, kind: str) -> str:
             return f"try_cast({self.exact_text(exact)} || 'E{by}' AS {kind})"
 
-        def quotient(above: str, below: str) -> str:
-            # What is left over is taken off first: then the division is exact and nothing is rounded.
-            unit = f"CAST(1E-{DIGITS} AS DECIMAL({DIGITS},{DIGITS}))"
-            return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
-
         half = DIGITS // 2
         return (
             f"CASE WHEN {right} = 0 THEN NULL"
-            f" WHEN {right} = floor({right}) THEN {quotient(left, f'CAST({right} AS {WHOLE})')}"
+            f" WHEN {right} = floor({right}) THEN {self._quotient(left, f'CAST({right} AS {WHOLE})')}"
             f" WHEN {shifted(right, half, EXACT)} = floor({shifted(right, half, EXACT)})"
-            f" THEN {quotient(shifted(left, half, EXACT), shifted(right, half, WHOLE))}"
-            f" ELSE {quotient(shifted(left, DIGITS, EXACT), shifted(right, DIGITS, WHOLE))} END"
+            f" THEN {self._quotient(shifted(left, half, EXACT), shifted(right, half, WHOLE))}"
+            f" ELSE {self._quotient(shifted(left, DIGITS, EXACT), shifted(right, DIGITS, WHOLE))} END"
         )
+
+    def _quotient(self, above: str, below: str) -> str:
+        """What is left over is taken off first: then the division is exact and nothing is rounded."""
+        unit = f"CAST('1E-{DIGITS}' AS DECIMAL({DIGITS},{DIGITS}))"
+        return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
 
     def floor_exact(self, exact: str) -> str:
         return f"try_cast(floor({exact}) AS {EXACT})"

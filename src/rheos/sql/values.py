@@ -15,7 +15,7 @@ from functools import cached_property
 
 from rheos.sql import constants as c
 from rheos.sql import decode
-from rheos.sql.dialect import Dialect, is_atom
+from rheos.sql.dialect import EXACT, Dialect, is_atom
 from rheos.sql.scope import Scope
 from rheos.terms import is_literal, literal
 
@@ -52,10 +52,13 @@ class Number:
         approx: Callable[[], str] | None = None,
         *,
         rounded: bool = True,
+        whole: str | None = None,
     ) -> None:
         self.scope = scope
         self._rank, self._exact, self._approx = rank, exact, approx
         self._rounded = rounded
+        #: The same number in an integer type of SQL, where it was made from one: printing it is cheaper.
+        self.whole = whole
 
     @cached_property
     def rank(self) -> int | str:
@@ -145,7 +148,8 @@ def approx_number(scope: Scope, rank: int, approx: str) -> Number:
 
 def integer(scope: Scope, sql: str) -> NumberValue:
     """An xsd:integer from SQL of an integer type."""
-    return NumberValue(scope, exact_number(scope, c.RANK_INTEGER, f"CAST({sql} AS DECIMAL(37,18))"))
+    number = Number(scope, c.RANK_INTEGER, lambda: f"CAST({sql} AS {EXACT})", whole=sql)
+    return NumberValue(scope, number)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rheos.sql import constants as c
-from rheos.sql.dialect import EXACT
+from rheos.sql.dialect import EXACT, WHOLE
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import ErrorValue, Number, NumberValue, Value, approx_number, once
+from rheos.sql.values import NULL, ErrorValue, Number, NumberValue, Value, approx_number, once
 
 HALF = f"CAST(0.5 AS {EXACT})"
 
@@ -51,7 +51,7 @@ def _sum(scope: Scope, left: Value, right: Value, sign: str) -> Value:
     return computed(
         scope,
         promoted(a, b),
-        lambda: apply(a.exact or "NULL", b.exact or "NULL"),
+        lambda: apply(a.exact or NULL, b.exact or NULL),
         lambda: f"({a.approx} {sign} {b.approx})",
     )
 
@@ -61,12 +61,29 @@ def times(scope: Scope, left: Value, right: Value) -> Value:
     if a is None or b is None:
         return ErrorValue(scope)
 
-    def exact() -> str:
-        if a.rank_known == b.rank_known == c.RANK_INTEGER:
-            return scope.dialect.multiply_whole(a.exact or "NULL", b.exact or "NULL")
-        return scope.dialect.multiply(once(scope, a.exact or "NULL"), once(scope, b.exact or "NULL"))
+    rank = promoted(a, b)
 
-    return computed(scope, promoted(a, b), exact, lambda: f"({a.approx} * {b.approx})")
+    def exact() -> str:
+        x, y = a.exact or NULL, b.exact or NULL
+        if rank == c.RANK_INTEGER:
+            return scope.dialect.multiply_whole(x, y)
+        parted = scope.dialect.multiply(parts(scope, left), parts(scope, right))
+        if isinstance(rank, int):
+            return parted
+        whole = scope.dialect.multiply_whole(x, y)
+        return f"CASE WHEN {rank()} = {c.RANK_INTEGER} THEN {whole} ELSE {parted} END"
+
+    return computed(scope, rank, exact, lambda: f"({a.approx} * {b.approx})")
+
+
+def parts(scope: Scope, value: Value) -> tuple[str, str]:
+    """The whole part and the fraction of an exact number; `0` for a fraction that there is not."""
+    d, number = scope.dialect, value.number
+    assert number is not None
+    exact = once(scope, number.exact or NULL)
+    if number.rank_known == c.RANK_INTEGER:
+        return f"CAST({exact} AS {WHOLE})", "0"
+    return once(scope, d.whole_part(exact)), once(scope, d.fraction(exact))
 
 
 def divided(scope: Scope, left: Value, right: Value) -> Value:
@@ -77,7 +94,15 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
     rank = promoted(a, b, c.RANK_DECIMAL)
 
     def exact() -> str:
-        return quotient(scope, a.exact or "NULL", b.exact or "NULL")
+        x, y = once(scope, a.exact or NULL), once(scope, b.exact or NULL)
+        whole = scope.dialect.divide_whole(x, y)
+        if a.rank_known == b.rank_known == c.RANK_INTEGER:
+            return whole
+        if isinstance(rank, int):
+            return quotient(scope, x, y)
+        return (
+            f"CASE WHEN {a.rank} | {b.rank} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
+        )
 
     def approx() -> str:
         # Only for floats and doubles: an exact zero must not divide.
@@ -96,7 +121,8 @@ def quotient(scope: Scope, above: str, below: str) -> str:
     above, below = once(scope, above), once(scope, below)
     by_doubles = d.divide_double(d.to_double(above), d.to_double(f"NULLIF({below}, 0)"))
     rounded = d.try_cast(d.scientific(by_doubles, 15), EXACT)
-    return f"COALESCE({d.divide_exact(above, below)}, {rounded})"
+    exactly = d.divide_exact(once(scope, d.dividend(above)), once(scope, d.dividend(below)))
+    return f"COALESCE({exactly}, {rounded})"
 
 
 def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Callable[[str], str]) -> Value:
@@ -109,7 +135,7 @@ def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Call
         Number(
             scope,
             a.rank_known if a.rank_known is not None else lambda: str(a.rank),
-            (lambda: exact(a.exact or "NULL")) if a.exact is not None else None,
+            (lambda: exact(a.exact or NULL)) if a.exact is not None else None,
             None if a.is_exact else lambda: approx(a.floating),
             rounded=a.rank_known is not None,
         ),

@@ -1,0 +1,63 @@
+"""When a continuous query reports: its windows and how far its streams are come in, instants go out.
+
+All times are microseconds since 1970. A logical window of range r and step s holds, at an instant e, the
+elements with w - r < time <= w, where w is the latest multiple of s that is not after e. So an element
+of time t is in it from the first multiple of s that is not before t until that of t + r, exclusively: between
+two multiples of s nothing changes, whatever the instants at which the query looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rheos.algebra.streams import Continuous, LogicalWindow, StreamWindow
+
+Times = npt.NDArray[np.int64]
+Interval = tuple[int, int]
+
+
+def next_multiple(time: int, step: int) -> int:
+    """The first multiple of the step that is not before the time."""
+    return -(-time // step) * step
+
+
+def periods(query: Continuous) -> tuple[int, ...]:
+    """The query reports at the multiples of these: of COMPUTED EVERY, or else of the steps of its windows."""
+    if query.every is not None:
+        return (query.every,)
+    return tuple(sorted({w.window.step for w in query.windows if isinstance(w.window, LogicalWindow)}))
+
+
+def last_instant(query: Continuous, last: Sequence[tuple[StreamWindow, int]]) -> int:
+    """Where the clock stops when all streams have ended: the first instant at which every window has moved
+    past the last element of its stream, given the time of that."""
+    ends = [next_multiple(time, w.window.step) for w, time in last if isinstance(w.window, LogicalWindow)]
+    return min(next_multiple(max(ends), period) for period in periods(query))
+
+
+def reporting(query: Continuous, held: Iterable[Interval], after: int, until: int) -> Times:
+    """The instants e with after < e <= until at which the query reports, in order.
+
+    `held` are the intervals in which some window holds something: at other instants nothing is reported, so
+    a gap of years in a stream costs nothing.
+    """
+    found = [
+        np.arange(next_multiple(max(first, after + 1), period), min(end, until + 1), period, dtype=np.int64)
+        for first, end in merged(held)
+        for period in periods(query)
+    ]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def merged(intervals: Iterable[Interval]) -> list[Interval]:
+    """The same instants as intervals that do not touch each other."""
+    joined: list[Interval] = []
+    for first, end in sorted(intervals):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        elif first < end:
+            joined.append((first, end))
+    return joined
