@@ -36,8 +36,8 @@ class Evaluation:
     ) -> pa.Table:
         """The answers at the instants e with after < e <= until, in their order: instant, at, columns.
 
-        `connection` has the static graphs; `elements` are those of each stream (s, p, o, time, place) that are
-        in a window at one of these instants, and may be more.
+        `connection` has the static graphs; `elements` are those of each stream (s, p, o, time, place) that
+        are in a window at one of these instants, and may be more.
         """
         tables = []
         for number, window in enumerate(self.query.windows, start=1):

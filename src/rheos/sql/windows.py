@@ -17,15 +17,15 @@ COLUMNS = ("s", "p", "o", "time")
 
 
 def next_multiple(sql: str, step: int) -> str:
-    """The first multiple of a step that is not before a number; SQL's remainder has the sign of the dividend."""
+    """The first multiple of a step that is not before a number, which may be negative."""
     return f"{sql} + ({step} - ({sql}) % {step}) % {step}"
 
 
 def window_sql(window: StreamWindow, elements: str, moves: str | None = None) -> str:
     """The rows of a window; without `moves` instants are times, and only logical windows can be told.
 
-    `moves` is a table (position, instant): when the window first has its end at a multiple of its step, in time
-    or in triples.
+    `moves` is a table (position, instant): when the window first has its end at a multiple of its step, in
+    time or in triples.
     """
     kind = window.window
     column, length = ("time", kind.range) if isinstance(kind, LogicalWindow) else ("place", kind.triples)
@@ -52,8 +52,8 @@ def window_sql(window: StreamWindow, elements: str, moves: str | None = None) ->
 def default_sql(windows: Sequence[tuple[StreamWindow, str]], dialect: Dialect) -> str:
     """The windows that are part of the default graph as one set of triples, each with the stream it is from.
 
-    Windows are given with the name of their table. A triple that is in the static default graph anyway is left
-    out; of one that is in several windows at once, the latest counts.
+    Windows are given with the name of their table. A triple that is in the static default graph anyway is
+    left out; of one that is in several windows at once, the latest counts.
     """
     parts = [
         select([*COLUMNS, *INTERVAL, f"{dialect.string(window.stream)} AS stream"], table)
