@@ -14,7 +14,7 @@ JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types unit conformance bench demo format clean python java
+.PHONY: help install test lint types unit conformance bench demo golden format clean python java
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a su
 
 bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes
 	$(BIN)/rheos bench
+
+golden: $(STAMP) ## write the golden files of the compiler and the optimiser anew, to be read in the diff
+	UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q tests/golden tests/optimize
 
 format: $(STAMP) ## put the code into the project's form
 	$(BIN)/ruff check --fix .
