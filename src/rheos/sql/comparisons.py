@@ -23,6 +23,7 @@ from rheos.sql.values import (
     Moment,
     NumberValue,
     TermValue,
+    TextValue,
     Value,
     once,
 )
@@ -55,6 +56,10 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
     """`=`. Without `strict`, NULL may stand for FALSE, which is enough for a filter and much shorter."""
     if left.constant is not None and right.constant is None:
         left, right = right, left
+    if left.is_constant is not None and right.constant is not None and _by_term(right):
+        alike = isinstance(left, TextValue) == (right.constant[0] == '"') and right.constant[-1] in '">'
+        if alike:
+            return left.is_constant(right.constant[1:-1])
     if isinstance(left, TermValue) and right.literal is False:
         return f"{left.term} = {right.term}"
     both_simple = left.text and right.text and left.text.suffix is None and right.text.suffix is None

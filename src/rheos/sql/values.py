@@ -180,11 +180,17 @@ class Duration:
 # --- values --------------------------------------------------------------------------------------
 
 
+Test = Callable[[str], str]
+
+
 class Value(ABC):
     """An expression, compiled. This base is a value that is never of any special kind."""
 
     #: The term itself, where it is known.
     constant: str | None = None
+
+    #: A short way to compare the value with the text of a simple literal or an IRI that is known.
+    is_constant: Test | None = None
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -574,9 +580,12 @@ class NumberValue(Value):
 class TextValue(Value):
     """A string literal, simple (`suffix` None) or with a language tag."""
 
-    def __init__(self, scope: Scope, lexical: str, suffix: str | None = None) -> None:
+    def __init__(
+        self, scope: Scope, lexical: str, suffix: str | None = None, is_constant: Test | None = None
+    ) -> None:
         super().__init__(scope)
         self._text = Text(grouped(lexical), suffix and grouped(suffix))
+        self.is_constant = is_constant
 
     @property
     def text(self) -> Text | None:
@@ -642,9 +651,10 @@ class LiteralValue(Value):
 class IriValue(Value):
     """An IRI, from the text between its brackets."""
 
-    def __init__(self, scope: Scope, text: str) -> None:
+    def __init__(self, scope: Scope, text: str, is_constant: Test | None = None) -> None:
         super().__init__(scope)
         self._text = text
+        self.is_constant = is_constant
 
     @property
     def term(self) -> str:

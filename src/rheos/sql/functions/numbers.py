@@ -100,9 +100,10 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
             return whole
         if isinstance(rank, int):
             return quotient(scope, x, y)
-        return (
-            f"CASE WHEN {a.rank} | {b.rank} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
-        )
+        ranks = f"({a.rank} | {b.rank})"
+        # What the longer way shares is computed for each row: of whole numbers it gets NULL, which is cheap.
+        x, y = (once(scope, f"CASE WHEN {ranks} <> {c.RANK_INTEGER} THEN {side} END") for side in (x, y))
+        return f"CASE WHEN {ranks} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
 
     def approx() -> str:
         # Only for floats and doubles: an exact zero must not divide.

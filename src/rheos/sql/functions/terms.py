@@ -54,9 +54,16 @@ def language(scope: Scope, value: Value) -> Value:
         return TextValue(scope, scope.dialect.substring(suffix, 2))
     d, term = scope.dialect, once(scope, value.term)
     tag = d.substring(decode.suffix(d, term), 2)
+
+    def is_constant(tag: str) -> str:
+        # LANG gives nothing for a literal without a tag; tags are in lower case.
+        same = d.ends_with(term, d.string(f'"@{tag}')) if tag else f"NOT {decode.is_tagged(d, term)}"
+        return f"CASE WHEN {decode.is_literal(d, term)} THEN {same} END"
+
     return TextValue(
         scope,
         f"CASE WHEN {decode.is_tagged(d, term)} THEN {tag} WHEN {decode.is_literal(d, term)} THEN '' END",
+        is_constant=is_constant,
     )
 
 
@@ -66,11 +73,19 @@ def datatype(scope: Scope, value: Value) -> Value:
     d, term = scope.dialect, once(scope, value.term)
     suffix = decode.suffix(d, term)
     named = d.substring(suffix, 4, f"{d.length(suffix)} - 4")
+
+    def is_constant(name: str) -> str:
+        same = decode.has_datatype(d, term, name)
+        same = decode.is_simple(d, term) if name == XSD_STRING else same
+        same = decode.is_tagged(d, term) if name == RDF_LANG_STRING else same
+        return f"CASE WHEN {decode.is_literal(d, term)} THEN {same} END"
+
     return IriValue(
         scope,
         f"CASE WHEN {decode.is_simple(d, term)} THEN {d.string(XSD_STRING)}"
         f" WHEN {decode.is_typed(d, term)} THEN {named}"
         f" WHEN {decode.is_literal(d, term)} THEN {d.string(RDF_LANG_STRING)} END",
+        is_constant=is_constant,
     )
 
 
