@@ -59,6 +59,19 @@ CASES = [
         "x y",
         [("true", None)],
     ),
+    Case(
+        "a negated conjunction",
+        "SELECT ?b { VALUES ?b { :a 1 } FILTER(!(?b = 1.0E0 && false)) FILTER(!(?b = 2 || false)) }",
+        "b",
+        [(":a",), ("1",)],
+    ),
+    Case(
+        "a rounded integer meets a double",
+        "SELECT ?x ?y ?z ?w { VALUES ?m { 10 } BIND(CEIL(?m) + 1.5e0 AS ?x) BIND(FLOOR(?m) + 1.5e0 AS ?y) "
+        "BIND(ROUND(?m) + 1.5e0 AS ?z) BIND(ABS(?m) + 1.5e0 AS ?w) }",
+        "x y z w",
+        [("1.15E1", "1.15E1", "1.15E1", "1.15E1")],
+    ),
     # --- lexical forms are kept
     Case(
         "terms are not made canonical",
