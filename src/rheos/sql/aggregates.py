@@ -43,17 +43,18 @@ def aggregate(
         where = first_of_its_kind(scope, partition, row) if aggregate.distinct else None
         return integer(above, above.collect(f"count(*){_filter(where)}")).term
     value = compiled(aggregate.argument, scope)
+    if aggregate.name in ("SUM", "AVG") and not aggregate.distinct:
+        return number_term(total(value, above, scope, None, average=aggregate.name == "AVG"))
     term = once(scope, value.term)
+    if aggregate.name == "COUNT":
+        counted = f"count({'DISTINCT ' if aggregate.distinct else ''}{term})"
+        return integer(above, above.collect(counted)).term
     where = f"{term} IS NOT NULL"
     if aggregate.distinct:
         where += f" AND {first_of_its_kind(scope, partition, [term])}"
     match aggregate.name:
-        case "COUNT":
-            return integer(above, above.collect(f"count(*){_filter(where)}")).term
-        case "SUM":
-            return number_term(total(value, above, scope, term, where, average=False))
-        case "AVG":
-            return number_term(total(value, above, scope, term, where, average=True))
+        case "SUM" | "AVG" as name:
+            return number_term(total(value, above, scope, where, average=name == "AVG"))
         case "MIN" | "MAX" as name:
             keys = [once(scope, key) for key in of_value(value)] or [term]
             chosen = scope.dialect.first_by(term, [*keys, term], name == "MAX")
@@ -76,7 +77,7 @@ def first_of_its_kind(scope: Scope, partition: Sequence[str], columns: Sequence[
     return f"{number} = 1"
 
 
-def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, average: bool) -> Number:
+def total(value: Value, above: Groups, scope: Scope, where: str | None, *, average: bool) -> Number:
     """SUM or AVG (18.5.1.3, 18.5.1.4): 0 for no rows; an error where one row is an error or no number."""
     number = value.number
     d = scope.dialect
@@ -89,7 +90,7 @@ def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, a
     # Of a number that is too long for DECIMAL no exact value is known: an error, as on overflow.
     missing = [f"{part} IS NULL" for part in (each, floating) if part != NULL]
     sound = f"{above.collect(f'count(*) FILTER (WHERE {AND.join(missing)})')} = 0"
-    count = above.collect(f"count(*) FILTER (WHERE {where})")
+    count = above.collect(f"count(*){_filter(where)}")
 
     def exact() -> str:
         result = exact_sum(scope.dialect, above, each, where) if each != NULL else f"CAST(0 AS {EXACT})"
@@ -112,7 +113,7 @@ def total(value: Value, above: Groups, scope: Scope, term: str, where: str, *, a
     return Number(above, lambda: once(above, widest), exact, approx, rounded=False)
 
 
-def exact_sum(d: Dialect, above: Groups, each: str, where: str) -> str:
+def exact_sum(d: Dialect, above: Groups, each: str, where: str | None) -> str:
     """A sum that cannot overflow before its end: large numbers are added by whole parts and fractions."""
     whole = d.whole_part(each)
     sums = (
