@@ -30,7 +30,7 @@ def once(scope: Scope, sql: str) -> str:
 
 def grouped(sql: str) -> str:
     """A text that may stand beside any operator."""
-    return sql if is_atom(sql) or sql in (TRUE, FALSE) or sql.startswith("COALESCE(") else f"({sql})"
+    return sql if is_atom(sql) or sql in (TRUE, FALSE) else f"({sql})"
 
 
 # --- views ---------------------------------------------------------------------------------------
@@ -41,7 +41,8 @@ class Number:
 
     `rank` is a bitmask (see `constants`) or, where it is known, a Python int. `exact` is NULL for floats and
     doubles; None where it can be nothing else. `approx` is the value as a DOUBLE, for all ranks: of an exact
-    number that is dear, so it is printed where few rows come to need it, and not shared.
+    number that is dear, so it is printed where few rows come to need it, and not shared. `floating` may be
+    given in its place: a value that is NULL where the number is exact.
     """
 
     def __init__(
@@ -51,11 +52,12 @@ class Number:
         exact: Callable[[], str] | None,
         approx: Callable[[], str] | None = None,
         *,
+        floating: Callable[[], str] | None = None,
         rounded: bool = True,
         whole: str | None = None,
     ) -> None:
         self.scope = scope
-        self._rank, self._exact, self._approx = rank, exact, approx
+        self._rank, self._exact, self._approx, self._floating = rank, exact, approx, floating
         self._rounded = rounded
         #: The same number in an integer type of SQL, where it was made from one: printing it is cheaper.
         self.whole = whole
@@ -72,23 +74,26 @@ class Number:
     def approx(self) -> str:
         if self._approx:
             return self._approx()
-        assert self.exact is not None
-        return self.scope.dialect.to_double(self.exact)
+        of_exact = self.scope.dialect.to_double(self.exact) if self.exact is not None else NULL
+        return f"COALESCE({self._floating()}, {of_exact})" if self._floating else of_exact
 
     @cached_property
     def observed(self) -> str:
         """The DOUBLE that others see. What was computed as a double and turns out to be a float is rounded
         here and not at every step: after one operation the result is the same."""
+        return self._round(self.approx)
+
+    def _round(self, approx: str) -> str:
         if self._rounded or self.rank_known is not None:
-            return self.approx
-        rounded = self.scope.dialect.to_float(self.approx)
-        return f"CASE WHEN {self.rank} = {c.RANK_FLOAT} THEN {rounded} ELSE {self.approx} END"
+            return approx
+        rounded = self.scope.dialect.to_float(approx)
+        return f"CASE WHEN {self.rank} = {c.RANK_FLOAT} THEN {rounded} ELSE {approx} END"
 
     @cached_property
     def floating(self) -> str:
         """The value of a float or double; NULL where the number is exact."""
-        if self.exact is None:
-            return self.observed
+        if self._floating or self.exact is None:
+            return self._round(self._floating() if self._floating else self.approx)
         return NULL if self.is_exact else f"CASE WHEN {self.rank} > {c.RANK_DECIMAL} THEN {self.observed} END"
 
     @property

@@ -14,7 +14,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -25,7 +24,7 @@ import pyoxigraph as ox
 from rheos.errors import EnvironmentFault, LoadError
 from rheos.optimize.statistics import PredicateCount, Statistics
 from rheos.store import parallel, views
-from rheos.store.documents import documents
+from rheos.store.documents import Document, documents
 from rheos.store.reader import SCHEMA, read
 from rheos.store.tables import Tables
 from rheos.terms import iri
@@ -139,8 +138,7 @@ class StaticGraphs:
         with self._changing:
             added = 0
             if session is not None:
-                known = self._all_quads(session)
-                added = self._large.add(parallel.read_parallel(session, large, f"f{load}_", name, known))
+                added = self._large.add(self._read_parallel(session, large, f"f{load}_", name))
             return added + self._change(insert=table, graph_names=[name] if name else [])
 
     def insert(self, rows: pa.Table) -> int:
@@ -221,12 +219,20 @@ class StaticGraphs:
         except EnvironmentFault:
             return None
 
-    def _all_quads(self, spark: SparkSession) -> DataFrame | None:
-        """Everything there is, for Spark to compare with; None if there is nothing."""
-        frames = [self._large.frame] if self._large else []
+    def _read_parallel(
+        self, spark: SparkSession, sources: list[Document], blank_prefix: str, graph: str | None
+    ) -> DataFrame:
+        """The quads of the files that are not known yet."""
+        copies = []
+        known = [self._large.frame] if self._large else []
         if self._tables.size:
-            frames.append(views.local_quads(spark, self._tables))
-        return reduce(lambda left, right: left.union(right), frames) if frames else None
+            with self._tables.snapshot() as cursor:
+                copies = [views.copy_to(spark, cursor, name) for name in ("default_graph", "named_graphs")]
+            known.append(views.quads_of(*(copy.frame for copy in copies)))
+        try:
+            return parallel.read_parallel(spark, sources, blank_prefix, graph, known)
+        finally:
+            views.release(copies)
 
 
 def _graph_term(graph: str | None) -> str | None:

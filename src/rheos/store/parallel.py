@@ -53,7 +53,7 @@ def read_parallel(
     documents: Sequence[Document],
     blank_prefix: str,
     graph: str | None = None,
-    known: DataFrame | None = None,
+    known: Sequence[DataFrame] = (),
 ) -> DataFrame:
     """The distinct quads of the documents, persisted, without those known; LoadError if a line is faulty.
 
@@ -74,8 +74,8 @@ def read_parallel(
         sum(document.bytes_about for document in documents) // _PARTITION_BYTES,
     )
     quads = reduce(lambda left, right: left.union(right), parts).repartition(partitions, "s").distinct()
-    if known is not None:
-        quads = without(quads, known)
+    for frame in known:
+        quads = without(quads, frame)
     quads = quads.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         # A faulty line travels as a row without a subject: reason and text in the place of p and o.

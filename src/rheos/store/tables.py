@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -67,10 +68,8 @@ class Tables:
 
     @property
     def size(self) -> int:
-        cursor = self.connection.cursor()
-        return _number(cursor, "SELECT count(*) FROM default_graph") + _number(
-            cursor, "SELECT count(*) FROM named_graphs"
-        )
+        with self.snapshot() as cursor:
+            return count(cursor, "default_graph") + count(cursor, "named_graphs")
 
     @property
     def graph_names(self) -> list[str]:
@@ -80,9 +79,12 @@ class Tables:
         rows = self.connection.cursor().execute(COUNTS).fetchall()
         return {p: PredicateCount(triples, subjects, objects) for p, triples, subjects, objects in rows}
 
-    def arrow(self, name: str) -> pa.Table:
-        """The rows of one of the tables."""
-        return self.connection.cursor().sql(f"FROM {name}").to_arrow_table()
+    @contextmanager
+    def snapshot(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that sees all tables as they are now, whatever is written meanwhile."""
+        with self.connection.cursor() as cursor:
+            cursor.begin()
+            yield cursor
 
     def change(
         self,
@@ -132,6 +134,25 @@ class Tables:
                 cursor.rollback()
                 raise
             cursor.commit()
+
+
+def arrow(cursor: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
+    """The rows of one of the tables."""
+    return cursor.sql(f"FROM {name}").to_arrow_table()
+
+
+def write_parquet(cursor: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
+    """One of the tables as a file, sorted so that the triples of a predicate lie together."""
+    order = "p, s" if name == "default_graph" else "p, g, s"
+    target = str(path).replace("'", "''")
+    cursor.execute(
+        f"COPY (FROM {name} ORDER BY {order}) TO '{target}' (FORMAT parquet, ROW_GROUP_SIZE 50_000)"
+    )
+
+
+def count(cursor: duckdb.DuckDBPyConnection, name: str) -> int:
+    """How many rows one of the tables has."""
+    return _number(cursor, f"SELECT count(*) FROM {name}")
 
 
 def _number(cursor: duckdb.DuckDBPyConnection, sql: str, *values: str) -> int:

@@ -105,7 +105,7 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         x, y = (once(scope, f"CASE WHEN {ranks} <> {c.RANK_INTEGER} THEN {side} END") for side in (x, y))
         return f"CASE WHEN {ranks} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
 
-    def approx() -> str:
+    def floating() -> str:
         # Only for floats and doubles: an exact zero must not divide.
         sides = [a.approx, b.approx]
         if not isinstance(rank, int):
@@ -113,7 +113,9 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         above, below = (once(scope, side) for side in sides)
         return scope.dialect.divide_double(above, below)
 
-    return computed(scope, rank, exact, approx)
+    if isinstance(rank, int):
+        return computed(scope, rank, exact, floating)
+    return NumberValue(scope, Number(scope, rank, exact, floating=floating, rounded=False))
 
 
 def quotient(scope: Scope, above: str, below: str) -> str:
@@ -137,7 +139,7 @@ def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Call
             scope,
             a.rank_known if a.rank_known is not None else lambda: str(a.rank),
             (lambda: exact(a.exact or NULL)) if a.exact is not None else None,
-            None if a.is_exact else lambda: approx(a.floating),
+            floating=None if a.is_exact else lambda: approx(a.floating),
             rounded=a.rank_known is not None,
         ),
     )

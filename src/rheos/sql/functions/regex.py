@@ -46,10 +46,9 @@ def regex(scope: Scope, value: Value, pattern: Value, flags: Value | None = None
     sql, groups = found
     if groups is not None:
         return BooleanValue(scope, scope.dialect.matches(value.text.lexical, sql))
-    sql = once(scope, sql)
-    return BooleanValue(
-        scope, scope.dialect.valid_pattern(sql, scope.dialect.matches(value.text.lexical, sql))
-    )
+    # DuckDB's TRY takes no volatile function, such as UUID().
+    sql, text = once(scope, sql), once(scope, value.text.lexical)
+    return BooleanValue(scope, scope.dialect.valid_pattern(sql, scope.dialect.matches(text, sql)))
 
 
 def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value | None = None) -> Value:
@@ -72,8 +71,8 @@ def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value
         # Java fails as a whole on a group that is not there, so a computed text may hold no reference.
         plain = once(scope, new.simple)
         replacement = f"CASE WHEN NOT {d.matches(plain, d.string('[$' + chr(92) * 2 + ']'))} THEN {plain} END"
-    sql = once(scope, sql)
-    replaced = d.replace_all(value.text.lexical, sql, replacement)
+    sql, text = once(scope, sql), once(scope, value.text.lexical)
+    replaced = d.replace_all(text, sql, replacement)
     result = f"CASE WHEN NOT {d.matches(d.string(''), sql)} THEN {replaced} END"
     if groups is None:
         result = d.valid_pattern(sql, result)
