@@ -37,7 +37,17 @@ def expression(text: str) -> Expression:
     while not isinstance(node, Extend):
         assert isinstance(node, Project)
         node = node.pattern
-    return node.expression
+    return in_one_solution(node.expression)
+
+
+def in_one_solution(node: Expression) -> Expression:
+    """The variable that tells solutions apart for BNODE, made a constant."""
+    match node:
+        case Call("BNODE", (label, _)):
+            return Call("BNODE", (in_one_solution(label), Constant('"solution"')))
+        case Call(name, arguments):
+            return Call(name, tuple(map(in_one_solution, arguments)))
+    return node
 
 
 @dataclass
