@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyoxigraph as ox
 
-from rheos.algebra.translate import translate
 from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import Extend, Project, Select
-from rheos.sql import expressions
+from rheos.algebra.translate import translate
+from rheos.sql import constants, expressions
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DuckDB
 from rheos.sql.functions import hashes
 from rheos.sql.spark import Spark
 from rheos.syntax import parse
-from rheos.terms import decode, encode
+from rheos.terms import XSD, encode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PREFIXES = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX : <http://ex/> "
 INSTANT = "2024-02-29T12:30:45.5Z"
 
-Run = Callable[[str], list[tuple[str | None, ...]]]
+CHUNK = 40  # expressions in one statement: Spark takes long over more
+STORE = ox.Store()
 
 
-@lru_cache(maxsize=None)
+@cache
 def expression(text: str) -> Expression:
     """The algebra of an expression in SPARQL."""
     query = translate(parse(f"{PREFIXES} SELECT ({text} AS ?result) {{}}"))
@@ -116,39 +121,42 @@ class Columns:
         return f"(VALUES ({', '.join(terms)})) AS row_of_terms({', '.join(names)})"
 
 
-def statement(dialect: Dialect, texts: Iterable[str], *, folded: bool, sharing: bool = True) -> str:
-    """One SELECT with a column for each expression."""
-    columns = Columns()
-    nodes = [expression(text) for text in texts]
-    if not folded:
-        nodes = [columns.unfolded(node) for node in nodes]
-    row = Row(dialect, columns.source(dialect), frozenset(columns.names.values()), sharing=sharing)
-    return row.select([expressions.term(node, row) for node in nodes])
+@dataclass(frozen=True)
+class Evaluator:
+    """An engine that evaluates expressions, many in one statement."""
 
+    dialect: Dialect
+    run: Callable[[str], list[tuple[str | None, ...]]]
 
-def in_duckdb() -> tuple[Dialect, Run]:
-    connection = duckdb.connect()
-    hashes.register(connection)
-    return DuckDB(instant=INSTANT), lambda sql: connection.execute(sql).fetchall()
+    @classmethod
+    def in_duckdb(cls) -> Evaluator:
+        connection = duckdb.connect()
+        hashes.register(connection)
+        return cls(DuckDB(instant=INSTANT), lambda sql: connection.execute(sql).fetchall())
 
+    @classmethod
+    def in_spark(cls, session: SparkSession) -> Evaluator:
+        return cls(Spark(instant=INSTANT), lambda sql: [tuple(row) for row in session.sql(sql).collect()])
 
-def in_spark(session: object) -> tuple[Dialect, Run]:
-    return Spark(instant=INSTANT), lambda sql: [tuple(row) for row in session.sql(sql).collect()]  # type: ignore[attr-defined]
+    def statement(self, nodes: Sequence[Expression], *, folded: bool = False, sharing: bool = True) -> str:
+        """One SELECT with a column for each expression."""
+        columns = Columns()
+        if not folded:
+            nodes = [columns.unfolded(node) for node in nodes]
+        names = frozenset(columns.names.values())
+        row = Row(self.dialect, columns.source(self.dialect), names, sharing=sharing)
+        return row.select([expressions.term(node, row) for node in nodes])
 
+    def evaluate(self, texts: Sequence[str], *, folded: bool = False) -> list[str | None]:
+        """The term of each expression in SPARQL, or None."""
+        return self.evaluate_nodes([expression(text) for text in texts], folded=folded)
 
-def evaluate(
-    engine: tuple[Dialect, Run], texts: Sequence[str], *, folded: bool = False, chunk: int = 60
-) -> list[str | None]:
-    """The term of each expression, or None."""
-    dialect, run = engine
-    found: list[str | None] = []
-    for start in range(0, len(texts), chunk):
-        [row] = run(statement(dialect, texts[start : start + chunk], folded=folded))
-        found += row
-    return found
-
-
-STORE = ox.Store()
+    def evaluate_nodes(self, nodes: Sequence[Expression], *, folded: bool = False) -> list[str | None]:
+        found: list[str | None] = []
+        for start in range(0, len(nodes), CHUNK):
+            [row] = self.run(self.statement(nodes[start : start + CHUNK], folded=folded))
+            found += row
+        return found
 
 
 def by_pyoxigraph(text: str) -> str | None:
@@ -157,13 +165,16 @@ def by_pyoxigraph(text: str) -> str | None:
     return None if found is None else encode(found)
 
 
-def readable(term: str | None) -> str:
-    """A term as it stands in the tables of expectations."""
-    if term is None:
-        return "-"
-    text = str(decode(term)) if not term.startswith('"') else term
-    return (
-        text.replace("^^<http://www.w3.org/2001/XMLSchema#", "^^xsd:").removesuffix(">")
-        if "^^<http://www.w3.org/2001/XMLSchema#" in text
-        else text
-    )
+def value(term: str) -> object:
+    """What stands for a term when terms are compared by value: numbers have many lexical forms."""
+    found = re.fullmatch(r'"(.*)"\^\^(?:xsd:|<http://www.w3.org/2001/XMLSchema#)(\w+)>?', term, re.DOTALL)
+    if not found:
+        return term
+    number = constants.number(found[1], XSD + found[2])
+    if number is None:
+        return term
+    return found[2], repr(number.approx) if number.exact is None else number.exact
+
+
+def same_value(left: str, right: str) -> bool:
+    return left == right or value(left) == value(right)
