@@ -72,6 +72,16 @@ CASES = [
         "x y z w",
         [("1.15E1", "1.15E1", "1.15E1", "1.15E1")],
     ),
+    Case(
+        "conditions on variables that are never bound",
+        "SELECT ?b { ?b :p ?c FILTER(?s >= 'ab' || ?c = 1) FILTER(!(?t = 1 && ?c = 2)) OPTIONAL { ?b :p ?d FILTER(?s > 2) } }",
+        "b",
+        [(":a",)],
+        ":a :p 1, 2 .",
+    ),
+    Case(
+        "a filter that is always an error", "SELECT ?b { ?b :p ?c FILTER(?s >= 'ab') }", "b", [], ":a :p 1 ."
+    ),
     # --- lexical forms are kept
     Case(
         "terms are not made canonical",

@@ -57,7 +57,6 @@ def test_views_of_many_rows(session: SparkSession) -> None:
     graphs.load(data="".join(f"<a:s{n}> <a:p> <a:o> .\n" for n in range(30_000)), format="nt")
     graphs.views(session)
     assert session.table("default_graph").count() == 30_000
-    assert session.table("default_graph").storageLevel.useMemory
     graphs.close()
 
 

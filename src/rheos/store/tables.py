@@ -156,5 +156,6 @@ def count(cursor: duckdb.DuckDBPyConnection, name: str) -> int:
 
 
 def _number(cursor: duckdb.DuckDBPyConnection, sql: str, *values: str) -> int:
-    row = cursor.execute(sql, list(values)).fetchone()
-    return int(row[0]) if row else 0
+    # All rows: DuckDB does nothing else with the cursor until the last one has been fetched.
+    ((number,),) = cursor.execute(sql, list(values)).fetchall()
+    return int(number)
