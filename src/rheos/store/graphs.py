@@ -138,7 +138,7 @@ class StaticGraphs:
         with self._changing:
             added = 0
             if session is not None:
-                added = self._large.add(self._read_parallel(session, large, f"f{load}_", name))
+                added = self._large.add(*self._read_parallel(session, large, f"f{load}_", name))
             return added + self._change(insert=table, graph_names=[name] if name else [])
 
     def insert(self, rows: pa.Table) -> int:
@@ -221,8 +221,8 @@ class StaticGraphs:
 
     def _read_parallel(
         self, spark: SparkSession, sources: list[Document], blank_prefix: str, graph: str | None
-    ) -> DataFrame:
-        """The quads of the files that are not known yet."""
+    ) -> tuple[DataFrame, int]:
+        """The quads of the files that are not known yet, and their number."""
         copies = []
         known = [self._large.frame] if self._large else []
         if self._tables.size:

@@ -54,9 +54,10 @@ def read_parallel(
     blank_prefix: str,
     graph: str | None = None,
     known: Sequence[DataFrame] = (),
-) -> DataFrame:
-    """The distinct quads of the documents, persisted, without those known; LoadError if a line is faulty.
+) -> tuple[DataFrame, int]:
+    """The distinct quads of the documents, persisted, without those known, and their number.
 
+    LoadError if a line is faulty.
     The quads of the default graph get `graph`, if it is given.
     """
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -78,17 +79,19 @@ def read_parallel(
         quads = without(quads, frame)
     quads = quads.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        # A faulty line travels as a row without a subject: reason and text in the place of p and o.
-        faults = quads.where("s IS NULL").orderBy("g").limit(1).collect()
+        # A faulty line travels as a row without a subject: reason and text in the place of p and o. One job
+        # fills the cache, counts, and finds out whether there is any.
+        (result,) = quads.selectExpr("count(s)", "min(CASE WHEN s IS NULL THEN (g, p, o) END)").collect()
     except (PySparkException, Py4JJavaError) as error:
         quads.unpersist()
         raise _explain(documents, error) from None
-    if faults:
+    count, fault = result
+    if fault is not None:
         quads.unpersist()
-        shown, _, reason, text = faults[0]
+        shown, reason, text = fault
         document = _named(documents, shown)
         raise LoadError(reason, document.name, _line_number(document, text))
-    return quads
+    return quads, count
 
 
 @dataclass(frozen=True, slots=True)

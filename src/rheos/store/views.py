@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -49,9 +48,8 @@ class Large:
         """All parts as one; there must be some."""
         return reduce(lambda left, right: left.union(right), self._parts)
 
-    def add(self, part: DataFrame) -> int:
-        """Keep persisted quads that are in no other part; how many they are."""
-        count = part.count()
+    def add(self, part: DataFrame, count: int) -> int:
+        """Keep persisted quads, so many, that are in no other part."""
         if count:
             self._parts = (*self._parts, part)
             self.size += count
@@ -67,7 +65,8 @@ class Large:
         self._parts, self.size = (), 0
         for part in old:
             gone = part.sparkSession.createDataFrame(rows)
-            self.add(without(part, gone).persist(StorageLevel.MEMORY_AND_DISK))
+            kept = without(part, gone).persist(StorageLevel.MEMORY_AND_DISK)
+            self.add(kept, kept.count())
             part.unpersist()
         return before - self.size
 
@@ -159,10 +158,10 @@ def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -
     if rows <= _SMALL_ROWS or name == "graph_names":
         return Copy(spark.createDataFrame(arrow(cursor, name)).coalesce(1))
     if (spark.sparkContext.master or "").startswith("local"):
-        folder = Path(tempfile.mkdtemp(prefix="rheos-"))
-        path = folder / f"{name}.parquet"
+        folder = tempfile.TemporaryDirectory(prefix="rheos-")
+        path = Path(folder.name, f"{name}.parquet")
         write_parquet(cursor, name, path)
-        return Copy(spark.read.parquet(f"file:{path}"), lambda: shutil.rmtree(folder, ignore_errors=True))
+        return Copy(spark.read.parquet(f"file:{path}"), folder.cleanup)
     # By subject, so that the joins around one subject need no exchange.
     partitions = spark.sparkContext.defaultParallelism
     kept = spark.createDataFrame(arrow(cursor, name)).repartition(partitions, "s").persist()
