@@ -255,7 +255,9 @@ class Dialect(ABC):
 
     # --- relations --------------------------------------------------------------------------------
 
-    anti_join: str  # the words between two items of FROM, before ON
+    # The words between two items of FROM, before ON.
+    semi_join: str
+    anti_join: str
 
     @property
     def null(self) -> str:

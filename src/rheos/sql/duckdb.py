@@ -115,7 +115,8 @@ class DuckDB(Dialect):
         return self._scaled(
             f"CASE WHEN {right} = 0 THEN NULL"
             f" WHEN {right} % {one} = 0 THEN {left} // ({right} // {one})"
-            f" WHEN {right} % {half} = 0 AND abs({left}) < {10**28} THEN {left} * {half} // ({right} // {half})"
+            f" WHEN {right} % {half} = 0 AND abs({left}) < {10**28}"
+            f" THEN {left} * {half} // ({right} // {half})"
             f" WHEN abs({left}) < {10**19} THEN {left} * {one} // {right} END"
         )
 
@@ -154,6 +155,7 @@ class DuckDB(Dialect):
 
     # --- relations --------------------------------------------------------------------------------
 
+    semi_join = "SEMI JOIN"
     anti_join = "ANTI JOIN"
 
     def moment(self, micros: str) -> str:

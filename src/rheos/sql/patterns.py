@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from rheos.algebra.expressions import Constant, Expression, Variable
+from rheos.algebra.expressions import Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
@@ -33,6 +33,7 @@ from rheos.algebra.variables import certain, has_exists, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
+from rheos.sql.exists import semi_join
 from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import Relation, nested, select
@@ -232,6 +233,8 @@ def operand(node: Node, expression: Expression, context: Context, compiler: Comp
 
 def filtered(node: Filter, context: Context, compiler: Compiler) -> Relation:
     rows = compiler.rows(operand(node.pattern, node.condition, context, compiler), context)
+    if isinstance(node.condition, Exists):
+        return rows.relation.with_sql(select(rows.columns(), semi_join(node.condition, rows)))
     test = condition(node.condition, rows, strict=False)
     return rows.relation.with_sql(select(rows.columns(), rows.source(test), [test]))
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rheos.algebra.expressions import Exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
-from rheos.sql.exists import exists_condition
-from rheos.sql.relation import Relation, nested
+from rheos.sql.exists import mark
+from rheos.sql.relation import Relation, nested, select
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -32,6 +32,9 @@ class Rows:
     compiler: Compiler
     alias: str
     shared: dict[str, str] = field(default_factory=dict)
+    marks: dict[Exists, str] = field(default_factory=dict)
+    mark_joins: list[str] = field(default_factory=list)
+    mark_columns: list[str] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -55,7 +58,13 @@ class Rows:
         return f"{self.alias}.{self.shared[sql]}"
 
     def exists(self, exists: Exists) -> str:
-        return exists_condition(exists, self)
+        if exists not in self.marks:
+            join, found = mark(exists, self)
+            name = self.compiler.fresh("exists")
+            self.marks[exists] = name
+            self.mark_joins.append(join)
+            self.mark_columns.append(f"{found} AS {name}")
+        return f"{self.alias}.{self.marks[exists]}"
 
     def source(self, *uses: str) -> str:
         """The relation as an item of FROM, with those of the shared columns beside its own that the texts in
@@ -75,6 +84,9 @@ class Rows:
         for name, level in level_of.items():
             levels[level].append(f"{expressions[name]} AS {name}")
         source = nested(self.relation.sql, self.alias)
+        if self.marks:
+            marked = [f"{self.alias}.*", *self.mark_columns]
+            source = nested(select(marked, "\n".join((source, *self.mark_joins))), self.alias)
         for columns_of_level in levels:
             columns = ",\n  ".join((f"{self.alias}.*", *columns_of_level))
             source = nested(f"SELECT {columns}\nFROM {source}", self.alias)

@@ -148,6 +148,7 @@ class Spark(Dialect):
 
     # --- relations --------------------------------------------------------------------------------
 
+    semi_join = "LEFT SEMI JOIN"
     anti_join = "LEFT ANTI JOIN"
 
     def moment(self, micros: str) -> str:
