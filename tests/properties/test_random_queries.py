@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from rheos import Engine
 from tests.conformance.subjects import Oxigraph, Rheos, Subject
@@ -32,8 +32,13 @@ def test_local(trial: Trial, local_engine: Engine) -> None:
     check(trial, Rheos("local", engine=local_engine))
 
 
-@pytest.mark.timeout(1800)
-@settings(max_examples=max(EXAMPLES // 10, 1))
+# A query through Spark takes a second, and shrinking runs hundreds: only where one is hunting.
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+PHASES = list(Phase) if DEEP else [Phase.explicit, Phase.reuse, Phase.generate]
+
+
+@pytest.mark.timeout(7200 if DEEP else 600)
+@settings(max_examples=max(EXAMPLES // 10, 1), phases=PHASES, report_multiple_bugs=False)
 @given(trial=trials())
 def test_catalyst(trial: Trial, catalyst_engine: Engine) -> None:
     check(trial, Rheos("catalyst", engine=catalyst_engine))

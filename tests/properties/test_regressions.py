@@ -74,7 +74,8 @@ CASES = [
     ),
     Case(
         "conditions on variables that are never bound",
-        "SELECT ?b { ?b :p ?c FILTER(?s >= 'ab' || ?c = 1) FILTER(!(?t = 1 && ?c = 2)) OPTIONAL { ?b :p ?d FILTER(?s > 2) } }",
+        "SELECT ?b { ?b :p ?c FILTER(?s >= 'ab' || ?c = 1) FILTER(!(?t = 1 && ?c = 2)) "
+        "OPTIONAL { ?b :p ?d FILTER(?s > 2) } }",
         "b",
         [(":a",)],
         ":a :p 1, 2 .",
