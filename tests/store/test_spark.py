@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from rheos.errors import EnvironmentFault, LoadError
 from rheos.execute.session import adopt
+from rheos.store import parallel as reading
+from rheos.store.documents import documents
 from rheos.store.graphs import StaticGraphs
 from tests.store.test_graphs import quads, rows
 
@@ -147,12 +150,40 @@ def test_broken_files_are_found(parallel: StaticGraphs, tmp_path: Path) -> None:
     assert parallel.size == 0
 
 
-def test_names_that_spark_would_skip_are_read_here(parallel: StaticGraphs, tmp_path: Path) -> None:
-    (tmp_path / "_hidden.nt").write_text("<a:s> <a:p> <a:o> .\n")
-    (tmp_path / "packed.nt").write_bytes(gzip.compress(b"<a:s> <a:p> <a:o> .\n"))
-    assert parallel.load(tmp_path / "_hidden.nt") == 1
-    assert parallel.load(tmp_path / "packed.nt", graph="a:g") == 1
-    assert not parallel.in_spark
+def test_any_name_and_any_packing(parallel: StaticGraphs, tmp_path: Path) -> None:
+    (tmp_path / "_hidden.nt").write_text("<a:1> <a:p> <a:o> .\n")
+    (tmp_path / "packed.nt").write_bytes(gzip.compress(b"<a:2> <a:p> <a:o> .\n"))
+    (tmp_path / "é [x].nt").write_text("\ufeff<a:3> <a:p> <a:o> .")
+    (tmp_path / "empty.nt").write_text("")
+    assert parallel.load(tmp_path / "*.nt") == 3
+    assert parallel.in_spark
+
+
+def test_parts_begin_and_end_with_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    texts = [f"<a:s{n}> <a:p> <a:o> .\n" for n in range(50)]
+    path = tmp_path / "data.nt"
+    path.write_text("".join(texts))
+    for size in (1, 2, 19, 20, 21, 22, 100, 10_000):
+        monkeypatch.setattr(reading, "_SHARE_BYTES", size)
+        monkeypatch.setattr(reading, "PIECE_BYTES", 33)
+        (document,) = documents(path)
+        parts = [part for share in reading._shares([document], "f1_") for part in share]
+        found = [line for part in parts for piece in reading._pieces_of(part) for line in piece.to_pylist()]
+        assert found == texts
+
+
+def test_faults_in_later_parts_have_their_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "data.nt"
+    path.write_text("".join("<a:s> <a:p> <a:o> .\n" if n != 33 else "wrong\n" for n in range(50)))
+    for size in (1, 19, 20, 21, 100, 10_000):
+        monkeypatch.setattr(reading, "_SHARE_BYTES", size)
+        (document,) = documents(path)
+        shares = tuple(reading._shares([document], "f1_"))
+        numbers = pa.record_batch({"id": pa.array(range(len(shares)))})
+        rows = pa.Table.from_batches(reading.ReadShares(shares, None)(iter([numbers]))).to_pylist()
+        (fault,) = [row for row in rows if row["s"] is None]
+        error = reading._load_error([document], fault["g"], fault["p"], fault["o"])
+        assert (error.source, error.line) == (str(path), 34)
 
 
 def test_without_java_large_files_are_read_here(tmp_path: Path) -> None:

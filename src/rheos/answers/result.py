@@ -46,7 +46,7 @@ class Result:
         dataframe: Callable[[], DataFrame] | None = None,
     ) -> None:
         self.kind: Kind = kind
-        self.variables = list(variables)
+        self.variables = list(TRIPLE_COLUMNS if kind in ("construct", "describe") else variables)
         self.prefixes = dict(prefixes or {})
         self._boolean = boolean
         self._table = table

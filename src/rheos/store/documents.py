@@ -35,13 +35,18 @@ class Document:
     path: Path | None = None
     data: bytes | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """How it is pickled for a task: pyoxigraph's formats cannot be."""
+        return _remade, (self.name, self.format.media_type, self.base, self.path, self.data)
+
     @property
     def bytes_about(self) -> int:
         """How much text it holds, roughly, when it is unpacked."""
-        if self.path is None:
-            return len(self.data or b"")
-        size = self.path.stat().st_size
-        return size * _GZIP_RATIO if self.is_gzip else size
+        return self.bytes_stored * (_GZIP_RATIO if self.is_gzip else 1)
+
+    @property
+    def bytes_stored(self) -> int:
+        return len(self.data or b"") if self.path is None else self.path.stat().st_size
 
     @property
     def is_gzip(self) -> bool:
@@ -100,6 +105,12 @@ def documents(
         )
         for path in _files(os.fspath(source))
     ]
+
+
+def _remade(name: str, media_type: str, base: str | None, path: Path | None, data: bytes | None) -> Document:
+    format = ox.RdfFormat.from_media_type(media_type)
+    assert format is not None
+    return Document(name, format, base, path, data)
 
 
 def _files(source: str) -> list[Path]:
