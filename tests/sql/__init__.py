@@ -1,1 +1,1 @@
-"""Tests of the compiler of expressions: the same SPARQL expressions in DuckDB, in Spark, and by pyoxigraph."""
+"""Tests of the compiler of expressions: the same ones in DuckDB, in Spark, and by pyoxigraph."""

@@ -1,6 +1,6 @@
 """The tables of expressions in `cases/`: a text file comes in, expressions with what they must give go out.
 
-A line is `expression => term`. Terms are written as `rheos.terms` has them, but `xsd:` for its IRI, and `true`
+A line is `expression => term`. Terms are those of `rheos.terms`, but with `xsd:` for its IRI, and `true`
 and `false` for booleans; `-` is an error. A line that starts with `constant:` holds only where the
 arguments are known when the query is compiled. After ` | ` stands what pyoxigraph gives where it differs
 (`*`: anything), always by the letter of the recommendation on our side.

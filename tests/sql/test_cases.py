@@ -1,4 +1,4 @@
-"""The tables of expressions in both engines, with arguments in columns and as constants, and by pyoxigraph."""
+"""The tables of expressions in both engines, with arguments in columns and as constants; and pyoxigraph."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Canonical forms of XSD 1.1: `5`, `2.5`, `3` (a whole decimal), `1.0E0`, `-INF`, `NaN`. A double gets the
 fewest of 15, 16 or 17 digits that read back as the same double, a float the fewest of 7, 8 or 9:
-what the engines print by themselves differs (Java 17 does not print the shortest form).
+what the engines print by themselves differs (Java 17 does not print the shortest form). What is left: of
+doubles beyond 1E17 and below 1E-307 one in ten thousand differs in its last digit.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def floating_text(scope: Scope, approx: str, rank: int) -> str:
     d = scope.dialect
     value = once(scope, approx)
     kind = "DOUBLE" if rank == c.RANK_DOUBLE else "FLOAT"
-    *shorter, longest = (d.scientific(value, digits) for digits in _DIGITS[rank])
+    # Of two floats equally near, C takes the even one and Java the greater: so no two may be equally near.
+    printed = value if rank == c.RANK_DOUBLE else f"{value} * {d.double(1 + 1e-12)}"
+    *shorter, longest = (d.scientific(printed, digits) for digits in _DIGITS[rank])
     branches = " ".join(
         f"WHEN CAST(CAST({text} AS {kind}) AS DOUBLE) = {value} THEN {text}" for text in shorter
     )

@@ -6,7 +6,7 @@ from rheos.sql.dialect import NotExpressible
 from rheos.sql.functions import patterns
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TextValue, Value, once
+from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TextValue, Value, grouped, once
 
 
 def _constant(value: Value | None) -> str | None:
@@ -33,9 +33,10 @@ def _pattern(scope: Scope, pattern: Value, flags: Value | None) -> tuple[str, in
         return pattern.simple, None
     # The letters of the flags mean the same in both engines, but for `q`.
     allowed = scope.dialect.matches_all(flags.simple or "NULL", "[ismx]*")
-    options_sql = (
-        f"CASE WHEN {flags.simple} = '' THEN '' WHEN {allowed} THEN '(?' || {flags.simple} || ')' END"
-    )
+    letters = grouped(flags.simple or "NULL")
+    if scope.dialect.name == patterns.JAVA:
+        letters = scope.dialect.replace(letters, "i", "iu")
+    options_sql = f"CASE WHEN {flags.simple} = '' THEN '' WHEN {allowed} THEN '(?' || {letters} || ')' END"
     return f"({options_sql} || {pattern.simple})", None
 
 
