@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pytest
 from rheos.errors import LoadError
 from rheos.store import formats
 from rheos.store.documents import documents
+from rheos.store.graphs import StaticGraphs
 from rheos.store.reader import SCHEMA, pieces, read
 
 QUADS = {
@@ -196,12 +196,23 @@ def test_missing_files_and_directories(tmp_path: Path) -> None:
         rows()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_without_permission(tmp_path: Path) -> None:
-    path = write(tmp_path / "secret.ttl", "")
-    path.chmod(0)
-    with pytest.raises(LoadError, match="no permission"):
-        rows(path)
+@pytest.mark.parametrize("name", ["secret.ttl", "secret.nt"])
+def test_files_without_permission(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = write(tmp_path / name, "")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(LoadError, match="no permission to read it"):
+        StaticGraphs().load(path)
+
+
+def test_a_text_given_as_a_path() -> None:
+    with pytest.raises(LoadError, match="File name too long"):
+        rows("<a:s> <a:p> <a:o> . " * 1000)
+    with pytest.raises(LoadError, match="no such file"):
+        rows("<a:s> <a:p> <a:o> .")
 
 
 def test_globs(tmp_path: Path) -> None:

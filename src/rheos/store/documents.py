@@ -41,8 +41,11 @@ class Document:
 
     @property
     def bytes_about(self) -> int:
-        """How much text it holds, roughly, when it is unpacked."""
-        return self.bytes_stored * (_GZIP_RATIO if self.is_gzip else 1)
+        """How much text it holds, roughly, when it is unpacked; 0 if that cannot be told."""
+        try:
+            return self.bytes_stored * (_GZIP_RATIO if self.is_gzip else 1)
+        except OSError:
+            return 0
 
     @property
     def bytes_stored(self) -> int:
@@ -114,8 +117,15 @@ def _remade(name: str, media_type: str, base: str | None, path: Path | None, dat
 
 
 def _files(source: str) -> list[Path]:
-    if source.startswith("file:"):
-        source = unquote(urlsplit(source).path)
+    try:
+        return _matching(unquote(urlsplit(source).path) if source.startswith("file:") else source)
+    except OSError as error:
+        # Often a text that was meant as data=…
+        shown = source if len(source) < 200 else source[:60] + "…"
+        raise LoadError(_system_reason(error), shown) from None
+
+
+def _matching(source: str) -> list[Path]:
     path = Path(source).expanduser()
     if path.is_dir():
         raise LoadError(f"it is a directory; name its files with a glob such as {path / '*.ttl'}", source)

@@ -23,23 +23,12 @@ CREATE TABLE named_graphs (g VARCHAR NOT NULL, s VARCHAR NOT NULL, p VARCHAR NOT
 CREATE TABLE graph_names (g VARCHAR NOT NULL);
 """
 
-_INSERT_DEFAULT = """
-INSERT INTO default_graph
-SELECT DISTINCT s, p, o FROM incoming AS i WHERE g IS NULL AND NOT EXISTS (
-    SELECT 1 FROM default_graph AS d WHERE d.s = i.s AND d.p = i.p AND d.o = i.o)
-"""
-
-_INSERT_NAMED = """
-INSERT INTO named_graphs
-SELECT DISTINCT g, s, p, o FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM named_graphs AS n WHERE n.g = i.g AND n.s = i.s AND n.p = i.p AND n.o = i.o)
-"""
-
-_INSERT_NAMES = """
-INSERT INTO graph_names
-SELECT DISTINCT g FROM incoming AS i WHERE g IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM graph_names AS n WHERE n.g = i.g)
-"""
+# For each table: its columns, and which rows of a table of quads belong to it.
+_PARTS = {
+    "default_graph": ("s, p, o", "g IS NULL"),
+    "named_graphs": ("g, s, p, o", "g IS NOT NULL"),
+    "graph_names": ("g", "g IS NOT NULL"),
+}
 
 _DELETE_DEFAULT = """
 DELETE FROM default_graph AS d USING outgoing AS i
@@ -100,14 +89,12 @@ class Tables:
                 cursor.register("outgoing", delete)
                 changed += _number(cursor, _DELETE_DEFAULT) + _number(cursor, _DELETE_NAMED)
             if insert is not None and insert.num_rows:
-                cursor.register("incoming", insert)
-                changed += _number(cursor, _INSERT_DEFAULT)
+                changed += _insert(cursor, "default_graph", insert)
                 if insert["g"].null_count < insert.num_rows:
-                    changed += _number(cursor, _INSERT_NAMED)
-                    _number(cursor, _INSERT_NAMES)
+                    changed += _insert(cursor, "named_graphs", insert)
+                    _insert(cursor, "graph_names", insert.select(["g"]))
             if graph_names:
-                cursor.register("incoming", pa.table({"g": pa.array(graph_names, pa.string())}))
-                _number(cursor, _INSERT_NAMES)
+                _insert(cursor, "graph_names", pa.table({"g": pa.array(graph_names, pa.string())}))
         return changed
 
     def drop_graph(self, name: str) -> int:
@@ -134,6 +121,18 @@ class Tables:
                 cursor.rollback()
                 raise
             cursor.commit()
+
+
+def _insert(cursor: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> int:
+    """Add the rows that are not in the table; how many they are."""
+    columns, chosen = _PARTS[name]
+    cursor.register("incoming", rows)
+    sql = f"INSERT INTO {name} SELECT DISTINCT {columns} FROM incoming AS i WHERE {chosen}"
+    # An empty table need not be searched: measured, half the time for a million triples.
+    if count(cursor, name):
+        same = " AND ".join(f"t.{column} = i.{column}" for column in columns.split(", "))
+        sql += f" AND NOT EXISTS (SELECT 1 FROM {name} AS t WHERE {same})"
+    return _number(cursor, sql)
 
 
 def arrow(cursor: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
