@@ -10,7 +10,7 @@ from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variab
 from rheos.sql import comparisons
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
+from rheos.sql.values import NULL, (
     BooleanValue,
     ConstantValue,
     ErrorValue,
@@ -32,6 +32,12 @@ def condition(expression: Expression, scope: Scope, *, strict: bool = True) -> s
     Without `strict`, FALSE and NULL may stand for one another: enough for a FILTER or HAVING, which
     drop both, and shorter (`?x = "abc"` is one comparison of strings).
     """
+    sql = _effective(expression, scope, strict)
+    # Spark does not take a bare NULL for a condition.
+    return "CAST(NULL AS BOOLEAN)" if sql == NULL else sql
+
+
+def _effective(expression: Expression, scope: Scope, strict: bool) -> str:
     if not strict:
         match expression:
             case Call("&&" | "||" as name, (left, right)):
