@@ -119,18 +119,11 @@ class StaticGraphs:
         name = _graph_term(graph)
         sources = documents(source, data=data, format=format, base=base)
         load = next(self._loads)
-        large = [document for document in sources if parallel.is_readable(document)]
-        session = None
-        if sum(document.bytes_about for document in large) > self.parallel_bytes:
-            session = self._session()
-        if session is None:
-            large = []
-        prefixes = (f"f{load}_{number}_" for number in itertools.count())
+        session = self._session_for(sources)
+        large, small = parallel.divide(sources) if session is not None else ([], sources)
+        # Labels of blank nodes: f for a file, the load's number, the file's, then the label in the file.
         batches = [
-            batch
-            for document, prefix in zip(sources, prefixes, strict=False)
-            if document not in large
-            for batch in read(document, prefix)
+            batch for number, document in enumerate(small) for batch in read(document, f"f{load}_{number}_")
         ]
         table = pa.Table.from_batches(batches, SCHEMA)
         if name is not None:
@@ -138,7 +131,7 @@ class StaticGraphs:
         with self._changing:
             added = 0
             if session is not None:
-                added = self._large.add(*self._read_parallel(session, large, f"f{load}_", name))
+                added = self._large.add(*self._read_parallel(session, large, f"f{load}p", name))
             return added + self._change(insert=table, graph_names=[name] if name else [])
 
     def insert(self, rows: pa.Table) -> int:
@@ -210,9 +203,10 @@ class StaticGraphs:
             self._large.clear()
             self._version += 1
 
-    def _session(self) -> SparkSession | None:
-        """Spark for large files, where it can be had: without Java they are read in the process."""
-        if self._spark is None:
+    def _session_for(self, sources: list[Document]) -> SparkSession | None:
+        """Spark, if there is much to read, and where it can be had: without Java, all is read here."""
+        large, _ = parallel.divide(sources)
+        if self._spark is None or sum(document.bytes_about for document in large) <= self.parallel_bytes:
             return None
         try:
             return self._spark()

@@ -43,9 +43,14 @@ class Part:
     end: int
 
 
-def is_readable(document: Document) -> bool:
-    """Whether tasks can read the document in parts: it is a file, and its lines stand for themselves."""
-    return document.path is not None and formats.is_lines(document.format)
+def divide(documents: Sequence[Document]) -> tuple[list[Document], list[Document]]:
+    """The documents that tasks can read in parts (files whose lines stand for themselves), and the others."""
+    large: list[Document] = []
+    others: list[Document] = []
+    for document in documents:
+        in_parts = document.path is not None and formats.is_lines(document.format)
+        (large if in_parts else others).append(document)
+    return large, others
 
 
 def read_parallel(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -61,12 +62,14 @@ class Large:
         """Take quads away; how many there were."""
         from pyspark.storagelevel import StorageLevel
 
-        before, old = self.size, self._parts
-        self._parts, self.size = (), 0
-        for part in old:
+        new = Large()
+        for part in self._parts:
             gone = part.sparkSession.createDataFrame(rows)
             kept = without(part, gone).persist(StorageLevel.MEMORY_AND_DISK)
-            self.add(kept, kept.count())
+            new.add(kept, kept.count())
+        old, before = self._parts, self.size
+        self._parts, self.size = new._parts, new.size
+        for part in old:
             part.unpersist()
         return before - self.size
 
@@ -113,9 +116,14 @@ class Views:
     def __init__(self) -> None:
         self._shown: dict[int, tuple[SparkSession, int, list[Copy]]] = {}
         self._retired: list[Copy] = []
+        self._refreshing = threading.Lock()
 
     def refresh(self, spark: SparkSession, version: int, tables: Tables, large: Large) -> None:
         """Make the views of a session; does nothing if it has this version."""
+        with self._refreshing:
+            self._refresh(spark, version, tables, large)
+
+    def _refresh(self, spark: SparkSession, version: int, tables: Tables, large: Large) -> None:
         known = self._shown.get(id(spark))
         if known is not None and known[:2] == (spark, version):
             return
