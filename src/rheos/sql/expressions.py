@@ -10,7 +10,8 @@ from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variab
 from rheos.sql import comparisons
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import NULL, (
+from rheos.sql.values import (
+    NULL,
     BooleanValue,
     ConstantValue,
     ErrorValue,
