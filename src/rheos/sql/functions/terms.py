@@ -51,7 +51,9 @@ def language(scope: Scope, value: Value) -> Value:
             return ErrorValue(scope)
         if suffix is None:
             return TextValue(scope, f"CASE WHEN {grouped(value.term)} IS NOT NULL THEN '' END")
-        return TextValue(scope, scope.dialect.substring(suffix, 2))
+        # A tag may be known where the text turns out to be an error.
+        known = f"{grouped(value.string)} IS NOT NULL"
+        return TextValue(scope, f"CASE WHEN {known} THEN {scope.dialect.substring(suffix, 2)} END")
     d, term = scope.dialect, once(scope, value.term)
     tag = d.substring(decode.suffix(d, term), 2)
 
