@@ -29,15 +29,16 @@ class Trial:
 
 
 @st.composite
-def trials(draw: st.DrawFn) -> Trial:
-    return random_trial(Chooser(draw))
+def trials(draw: st.DrawFn, deepest: int = 3) -> Trial:
+    return random_trial(Chooser(draw), deepest)
 
 
-def random_trial(choose: Chooser) -> Trial:
+def random_trial(choose: Chooser, deepest: int = 3) -> Trial:
+    """A query whose groups nest at most `deepest` levels, and its data."""
     features = Features(derived=choose.chance(10))
     data = random_data(choose, features)
     patterns = Patterns(choose, features, data)
-    place, clause = dataset(choose)
+    place, clause = dataset(choose, deepest)
     match choose.weighted({"select": 16, "construct": 2, "ask": 1}):
         case "select":
             return select(choose, patterns, place, clause, data)
@@ -51,9 +52,9 @@ def random_trial(choose: Chooser) -> Trial:
     return Trial(data.text, patterns.spell(text, reference=False), patterns.spell(text, reference=True))
 
 
-def dataset(choose: Chooser) -> tuple[Place, str]:
+def dataset(choose: Chooser, deepest: int) -> tuple[Place, str]:
     """Mostly the whole data set, sometimes FROM and FROM NAMED."""
-    depth = choose.weighted({1: 5, 2: 6, 0: 2, 3: 1})
+    depth = min(choose.weighted({1: 5, 2: 6, 0: 2, 3: 1}), deepest)
     if not choose.chance(7):
         return Place(depth), ""
     # one FROM: pyoxigraph counts a triple once for each of them that holds it, where RDF merges

@@ -32,13 +32,13 @@ def test_local(trial: Trial, local_engine: Engine) -> None:
     check(trial, Rheos("local", engine=local_engine))
 
 
-# A query through Spark takes a second, and shrinking runs hundreds: only where one is hunting.
+# A query through Spark takes a second, a deep one a minute, and shrinking runs hundreds: only for hunts.
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PHASES = list(Phase) if DEEP else [Phase.explicit, Phase.reuse, Phase.generate]
 
 
 @pytest.mark.timeout(7200 if DEEP else 600)
 @settings(max_examples=max(EXAMPLES // 10, 1), phases=PHASES, report_multiple_bugs=False)
-@given(trial=trials())
+@given(trial=trials(deepest=3 if DEEP else 1))
 def test_catalyst(trial: Trial, catalyst_engine: Engine) -> None:
     check(trial, Rheos("catalyst", engine=catalyst_engine))
