@@ -57,13 +57,19 @@ def aggregate(
             return number_term(total(value, above, scope, where, average=name == "AVG"))
         case "MIN" | "MAX" as name:
             keys = [once(scope, key) for key in of_value(value)] or [term]
-            chosen = scope.dialect.first_by(term, [*keys, term], name == "MAX")
-            return above.collect(f"{chosen}{_filter(f'{term} IS NOT NULL')}")
+            chosen = above.collect(scope.dialect.first_by(term, [*keys, term], name == "MAX"))
+            return f"CASE WHEN {no_errors(above, term)} THEN {chosen} END"
         case "SAMPLE":
             return above.collect(f"min({term})")
         case "GROUP_CONCAT":
             return joined(value, aggregate.separator, scope, above, where, term).term
     raise ValueError(f"no such aggregate: {aggregate.name}")
+
+
+def no_errors(above: Groups, term: str) -> str:
+    """Whether the argument was an error, or unbound, in no row of a group: one is enough to make an error of
+    all aggregates but COUNT and SAMPLE, for ListEval (18.5.1) keeps errors and only those two drop them."""
+    return f"{above.collect(f'count(*) FILTER (WHERE {term} IS NULL)')} = 0"
 
 
 def _filter(where: str | None) -> str:
@@ -131,5 +137,5 @@ def exact_sum(d: Dialect, above: Groups, each: str, where: str | None) -> str:
 def joined(value: Value, separator: str, scope: Scope, above: Groups, where: str, term: str) -> TextValue:
     """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms: SPARQL leaves it free."""
     text = once(scope, value.string)
-    found = scope.dialect.join_texts(text, separator, term, f"{where} AND {text} IS NOT NULL")
-    return TextValue(above, f"COALESCE({above.collect(found)}, '')")
+    found = above.collect(scope.dialect.join_texts(text, separator, term, where))
+    return TextValue(above, f"CASE WHEN {no_errors(above, text)} THEN COALESCE({found}, '') END")

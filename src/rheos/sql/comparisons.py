@@ -162,16 +162,21 @@ def _too_long(value: Value) -> bool:
 
 
 def moments(operator: str, left: Value, right: Value) -> list[str]:
-    a, b = left.moment, right.moment
+    a, b = _moment_beside(left, right), _moment_beside(right, left)
     if a is None or b is None:
         return []
-    if isinstance(b.kind, int) and isinstance(left, TermValue):
-        a = left.moment_of(b.kind)
-    if isinstance(a.kind, int) and isinstance(right, TermValue):
-        b = right.moment_of(a.kind)
     if isinstance(a.kind, int) and isinstance(b.kind, int):
         return [_moment(operator, a, b)] if a.kind == b.kind else []
     return [f"CASE WHEN {a.kind} = {b.kind} THEN {_moment(operator, a, b)} END"]
+
+
+def _moment_beside(value: Value, other: Value) -> Moment | None:
+    """The moment of a value. What is known of the other side may spare a term a long search."""
+    if isinstance(value, TermValue) and not isinstance(other, TermValue):
+        known = other.moment
+        if known is None or isinstance(known.kind, int):
+            return known and value.moment_of(int(known.kind))
+    return value.moment
 
 
 def _moment(operator: str, a: Moment, b: Moment) -> str:

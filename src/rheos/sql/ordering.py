@@ -13,9 +13,11 @@ from rheos.sql.dialect import EXACT
 from rheos.sql.expressions import compiled
 from rheos.sql.scope import Scope
 from rheos.sql.values import (
+    NULL,
     BooleanValue,
     ConstantValue,
     ErrorValue,
+    Number,
     NumberTermValue,
     NumberValue,
     TermValue,
@@ -24,7 +26,7 @@ from rheos.sql.values import (
     once,
 )
 
-BLANK, IRI, NUMBER, STRING, BOOLEAN, MOMENT, OTHER = range(1, 8)
+BLANK, IRI, NUMBER, STRING, BOOLEAN, DATE_TIME, _DATE, OTHER = range(1, 9)
 
 
 def keys(expression: Expression, scope: Scope, descending: bool) -> list[tuple[str, str]]:
@@ -41,16 +43,25 @@ def of_value(value: Value) -> list[str]:
     if isinstance(value, NumberValue):
         number = value.number
         assert number is not None
-        return [number.exact or "NULL"] if number.is_exact else [number.observed, *_maybe(number.exact)]
+        return [number.exact or NULL] if number.is_exact else [number.observed, *_rest(number)]
     if isinstance(value, NumberTermValue):
-        assert value.number is not None
-        return [value.number.approx, *_maybe(value.number.exact)]
+        return [value.number.approx, *_rest(value.number)]
     if isinstance(value, BooleanValue):
         return [value.effective]
     if isinstance(value, TextValue):
         assert value.text is not None
         return [value.text.lexical, *_maybe(value.text.suffix)]
     return _of_term(scope, once(scope, value.term))
+
+
+def _rest(number: Number) -> list[str]:
+    """What tells apart exact numbers that are the same as doubles. Of few digits none are: then it is 0, as
+    for doubles, so that 1, 1.0 and 1E0 have equal keys."""
+    if number.exact is None:
+        return []
+    zero = f"CAST(0 AS {EXACT})"
+    few_digits = f"abs({number.exact}) < 1000000 AND {number.exact} = CAST({number.exact} AS DECIMAL(28,9))"
+    return [f"COALESCE(CASE WHEN {few_digits} THEN {zero} ELSE {number.exact} END, {zero})"]
 
 
 def _maybe(sql: str | None) -> list[str]:
@@ -60,21 +71,24 @@ def _maybe(sql: str | None) -> list[str]:
 def _of_term(scope: Scope, term: str) -> list[str]:
     d, value = scope.dialect, TermValue(scope, term)
     number, moment, truth = value.number, value.moment, value.truth
-    assert number is not None
     assert moment is not None
     kind = (
         f"CASE WHEN {term} IS NULL THEN NULL WHEN {decode.is_blank(d, term)} THEN {BLANK}"
         f" WHEN {decode.is_iri(d, term)} THEN {IRI}"
         f" WHEN {number.present} THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
         f" WHEN {truth} IS NOT NULL THEN {BOOLEAN}"
-        f" WHEN {moment.micros} IS NOT NULL THEN {MOMENT} + {moment.kind} ELSE {OTHER} + 3 END"
+        f" WHEN {moment.micros} IS NOT NULL THEN {DATE_TIME} + {moment.kind} ELSE {OTHER} END"
     )
     kind = once(scope, kind)
-    as_number = f"CASE {truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 ELSE {moment.micros} END"
-    exact = f"COALESCE({number.exact}, CAST({as_number} AS {EXACT}))"
-    by_text = f"{kind} IN ({STRING}, {OTHER} + 3)"
+    [rest] = _rest(number)
+    boolean = f"CASE {truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END"
+    rest = (
+        f"CASE WHEN {kind} = {NUMBER} THEN {rest} WHEN {kind} = {BOOLEAN} THEN CAST({boolean} AS {EXACT})"
+        f" ELSE CAST({moment.micros} AS {EXACT}) END"
+    )
+    by_text = f"{kind} IN ({STRING}, {OTHER})"
     text = (
         f"CASE WHEN {kind} IN ({BLANK}, {IRI}) THEN {term} WHEN {by_text} THEN {decode.lexical(d, term)} END"
     )
     suffix = f"CASE WHEN {by_text} THEN {decode.suffix(d, term)} END"
-    return [kind, number.approx, exact, text, suffix]
+    return [kind, number.approx, rest, text, suffix]

@@ -21,7 +21,8 @@ class Spark(Dialect):
     text_type = "STRING"
 
     def string(self, text: str) -> str:
-        return "'" + text.translate(_ESCAPES) + "'"
+        # Spark replaces ${name} anywhere in a statement, also inside a literal.
+        return "'" + text.translate(_ESCAPES).replace("${", "\\u0024{") + "'"
 
     # --- text -----------------------------------------------------------------------------------
 

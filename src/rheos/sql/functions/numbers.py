@@ -24,6 +24,11 @@ def promoted(a: Number, b: Number, at_least: int = 0) -> int | Callable[[], str]
     return lambda: f"({a.rank} | {b.rank}{f' | {at_least}' if at_least else ''})"
 
 
+def shared(scope: Scope, rank: int | Callable[[], str]) -> int | Callable[[], str]:
+    """A rank that is printed several times."""
+    return rank if isinstance(rank, int) else lambda: once(scope, rank())
+
+
 def computed(
     scope: Scope, rank: int | Callable[[], str], exact: Callable[[], str] | None, approx: Callable[[], str]
 ) -> Value:
@@ -61,7 +66,7 @@ def times(scope: Scope, left: Value, right: Value) -> Value:
     if a is None or b is None:
         return ErrorValue(scope)
 
-    rank = promoted(a, b)
+    rank = shared(scope, promoted(a, b))
 
     def exact() -> str:
         x, y = a.exact or NULL, b.exact or NULL
@@ -70,7 +75,7 @@ def times(scope: Scope, left: Value, right: Value) -> Value:
         parted = scope.dialect.multiply(parts(scope, left), parts(scope, right))
         if isinstance(rank, int):
             return parted
-        whole = scope.dialect.multiply_whole(x, y)
+        whole = scope.dialect.multiply_whole(once(scope, x), once(scope, y))
         return f"CASE WHEN {rank()} = {c.RANK_INTEGER} THEN {whole} ELSE {parted} END"
 
     return computed(scope, rank, exact, lambda: f"({a.approx} * {b.approx})")
@@ -91,7 +96,7 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
     a, b = left.number, right.number
     if a is None or b is None:
         return ErrorValue(scope)
-    rank = promoted(a, b, c.RANK_DECIMAL)
+    rank = shared(scope, promoted(a, b, c.RANK_DECIMAL))
 
     def exact() -> str:
         x, y = once(scope, a.exact or NULL), once(scope, b.exact or NULL)
@@ -100,7 +105,7 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
             return whole
         if isinstance(rank, int):
             return quotient(scope, x, y)
-        ranks = f"({a.rank} | {b.rank})"
+        ranks = once(scope, f"({a.rank} | {b.rank})")
         # What the longer way shares is computed for each row: of whole numbers it gets NULL, which is cheap.
         x, y = (once(scope, f"CASE WHEN {ranks} <> {c.RANK_INTEGER} THEN {side} END") for side in (x, y))
         return f"CASE WHEN {ranks} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
@@ -109,7 +114,8 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         # Only for floats and doubles: an exact zero must not divide.
         sides = [a.approx, b.approx]
         if not isinstance(rank, int):
-            sides = [f"CASE WHEN {rank()} > {c.RANK_DECIMAL} THEN {side} END" for side in sides]
+            wide = f"{rank()} > {c.RANK_DECIMAL}"
+            sides = [f"CASE WHEN {wide} THEN {side} END" for side in sides]
         above, below = (once(scope, side) for side in sides)
         return scope.dialect.divide_double(above, below)
 
