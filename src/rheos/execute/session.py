@@ -42,8 +42,9 @@ SQL_SETTINGS = {
     "spark.sql.caseSensitive": "true",
 }
 
-# The JVM's second compiler costs more than it gains in the first ten seconds. Measured until a first answer,
-# in seconds of processor time: 21 as the JVM comes, 14 when that compiler waits longer, 12 without it.
+# The JVM's second compiler costs more than it gains at first. Until a first answer it took, in seconds of
+# processor time (busy machine, medians of three): 25 as the JVM comes, 15 when that compiler waits longer,
+# 13 without it and with the simplest collector. Without it, heavy joins stay slower.
 _LASTING_JAVA = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
@@ -84,7 +85,7 @@ _users = 0
 def start(cores: int | None = None, *, quick: bool = False) -> SparkSession:
     """A session of the process's own local Spark, which is started if it does not run.
 
-    `quick` is for a single small query: half the time to the first answer, half the speed in the long run.
+    `quick` is for a single query: the first answer comes sooner, heavy work that goes on takes longer.
     Every call gives a session with views and settings of its own; `stop` it when it is no longer needed.
     A process can have one Spark only: if it has one that is not ours, the session is a sibling there.
     """

@@ -2,8 +2,8 @@
 
 The files are split, read, parsed and kept by the tasks of Spark; nothing that grows with them passes through
 the driver. On a cluster the executors must reach the files under the same path as the driver does. The tasks
-open the files themselves: measured, that takes a fifth less processor time than Spark's text reader, which
-would hand them every line through the JVM.
+open the files themselves: so names and packing do not matter, a fault has its line, and it takes a tenth less
+processor time than Spark's text reader, which would hand them every line through the JVM.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from rheos.store.documents import Document
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("g", "s", "p", "o")])
 
-# Pieces that fit the cache of one core: measured, four times as fast as pieces of 64 MiB.
+# Pieces that fit the cache of one core: 0.47 s for a million lines, against 0.74 s in pieces of 64 MiB.
 PIECE_BYTES = 1 << 21
 _PIECE_QUADS = 20_000
 
@@ -72,7 +72,7 @@ def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Itera
     """Through pyoxigraph's parser and back through its N-Quads writer.
 
     A chunk of quads written as lines and cut by `lines.clean` is quicker than asking each quad for its terms:
-    measured, 2.1 s against 3.4 s for a million triples.
+    3 s of processor time against 5.5 s for a million triples of Turtle (busy machine, medians of four).
     """
     try:
         quads = ox.parse(text, document.format, base_iri=document.base)

@@ -21,7 +21,8 @@ from rheos.store.tables import NAMES, Tables, arrow, count, write_parquet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Up to so many rows, one partition and no cache: measured, a join of three patterns then takes half the time.
+# Up to so many rows, one partition and no file: a join of three patterns over 1,000 or 10,000 triples took
+# about half the processor time that it takes from Parquet; from 30,000 on there was no gain.
 _SMALL_ROWS = 20_000
 
 # What is brought to the driver at once.
@@ -157,8 +158,9 @@ def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -
     """A table of DuckDB in Spark.
 
     Where Spark runs on this machine, a large one goes through a Parquet file that is sorted for patterns with
-    a known predicate: measured with 200,000 triples, 0.4 s and then 0.7 s for a join of three patterns,
-    against 2.3 s and 2.2 s through Arrow and Spark's cache.
+    a known predicate. With 200,000 triples, copying and a first join of three patterns took 1.5 s of
+    processor time and every further one 0.8 s; through Arrow and Spark's cache it was 4.2 s and 2.6 s (busy machine,
+    both in turn, medians of four).
     """
     rows = count(cursor, name)
     if not rows:
