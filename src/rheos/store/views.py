@@ -159,8 +159,8 @@ def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -
 
     Where Spark runs on this machine, a large one goes through a Parquet file that is sorted for patterns with
     a known predicate. With 200,000 triples, copying and a first join of three patterns took 1.5 s of
-    processor time and every further one 0.8 s; through Arrow and Spark's cache it was 4.2 s and 2.6 s (busy machine,
-    both in turn, medians of four).
+    processor time and every further one 0.8 s; through Arrow and Spark's cache it was 4.2 s
+    and 2.6 s (busy machine, both in turn, medians of four).
     """
     rows = count(cursor, name)
     if not rows:
