@@ -11,13 +11,15 @@ from typing import Protocol
 
 from rheos.algebra.expressions import Aggregate
 from rheos.sql import constants as c
+from rheos.sql.computed import TextValue, integer
 from rheos.sql.dialect import EXACT, FRACTION, Dialect
 from rheos.sql.expressions import compiled
 from rheos.sql.functions.numbers import quotient
 from rheos.sql.lexical import number_term
 from rheos.sql.ordering import of_value
 from rheos.sql.scope import Scope
-from rheos.sql.values import NULL, Number, TextValue, Value, integer, once
+from rheos.sql.values import Value
+from rheos.sql.views import NULL, Number, once
 
 AND = " AND "
 

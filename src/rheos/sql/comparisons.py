@@ -13,20 +13,9 @@ from __future__ import annotations
 import math
 
 from rheos.sql import decode
-from rheos.sql.values import (
-    FALSE,
-    NULL,
-    TRUE,
-    BooleanValue,
-    ConstantValue,
-    Duration,
-    Moment,
-    NumberValue,
-    TermValue,
-    TextValue,
-    Value,
-    once,
-)
+from rheos.sql.computed import BooleanValue, NumberValue, TextValue
+from rheos.sql.values import ConstantValue, TermValue, Value
+from rheos.sql.views import FALSE, NULL, TRUE, Duration, Moment, once
 
 FOURTEEN_HOURS = 14 * 3600 * 1_000_000
 

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
 from rheos.sql import comparisons
+from rheos.sql.computed import BooleanValue
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    NULL,
-    BooleanValue,
-    ConstantValue,
-    ErrorValue,
-    NumberTermValue,
-    TermValue,
-    Value,
-    grouped,
-)
+from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, TermValue, Value
+from rheos.sql.views import NULL, grouped
 
 
 def term(expression: Expression, scope: Scope) -> str:

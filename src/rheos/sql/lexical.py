@@ -13,7 +13,7 @@ from collections.abc import Callable
 from rheos.sql import constants as c
 from rheos.sql.decode import QUOTE, suffix_of
 from rheos.sql.scope import Scope
-from rheos.sql.values import Number, once
+from rheos.sql.views import Number, once
 
 _DIGITS = {c.RANK_DOUBLE: (14, 15, 16), c.RANK_FLOAT: (6, 7, 8)}
 

@@ -9,22 +9,12 @@ from __future__ import annotations
 
 from rheos.algebra.expressions import Expression
 from rheos.sql import decode
+from rheos.sql.computed import BooleanValue, NumberValue, TextValue
 from rheos.sql.dialect import EXACT
 from rheos.sql.expressions import compiled
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    NULL,
-    BooleanValue,
-    ConstantValue,
-    ErrorValue,
-    Number,
-    NumberTermValue,
-    NumberValue,
-    TermValue,
-    TextValue,
-    Value,
-    once,
-)
+from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, TermValue, Value
+from rheos.sql.views import NULL, Number, once
 
 BLANK, IRI, NUMBER, STRING, BOOLEAN, DATE_TIME, _DATE, OTHER = range(1, 9)
 

@@ -2,188 +2,33 @@
 
 A `Value` has a view for each kind of thing it can be: a term, a number, a string, a boolean, a moment, a
 duration. A view is None where the value can never be of that kind, so a function that needs a number and
-gets an IRI prints nothing but NULL, and `?x < 5` prints no comparison of strings. A view of SQL is
-NULL at run time for a row whose value is not of the kind.
+gets an IRI prints nothing but NULL, and `?x < 5` prints no comparison of strings. Here are the values that
+come from outside, terms of the row and of the query; in `computed.py`, those that functions make.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from rheos.sql import constants as c
 from rheos.sql import decode
-from rheos.sql.dialect import EXACT, Dialect, is_atom
+from rheos.sql.dialect import Dialect
 from rheos.sql.scope import Scope
-from rheos.terms import is_literal, literal
-
-FALSE, TRUE, NULL = "FALSE", "TRUE", "NULL"
-QUOTE = decode.QUOTE
-
-
-def once(scope: Scope, sql: str) -> str:
-    """A text that may be repeated: columns and literals as they are, all else shared."""
-    return sql if is_atom(sql) else scope.share(sql)
-
-
-def grouped(sql: str) -> str:
-    """A text that may stand beside any operator."""
-    return sql if is_atom(sql) or sql in (TRUE, FALSE) else f"({sql})"
-
-
-# --- views ---------------------------------------------------------------------------------------
-
-
-class Number:
-    """A number as three texts of SQL, each made when it is first asked for.
-
-    `rank` is a bitmask (see `constants`) or, where it is known, a Python int. `exact` is NULL for floats and
-    doubles; None where it can be nothing else. `approx` is the value as a DOUBLE, for all ranks: of an exact
-    number that is dear, so it is printed where few rows come to need it, and not shared. `floating` may be
-    given in its place: a value that is NULL where the number is exact.
-    """
-
-    def __init__(
-        self,
-        scope: Scope,
-        rank: int | Callable[[], str],
-        exact: Callable[[], str] | None,
-        approx: Callable[[], str] | None = None,
-        *,
-        floating: Callable[[], str] | None = None,
-        rounded: bool = True,
-        whole: str | None = None,
-    ) -> None:
-        self.scope = scope
-        self._rank, self._exact, self._approx, self._floating = rank, exact, approx, floating
-        self._rounded = rounded
-        #: The same number in an integer type of SQL, where it was made from one: printing it is cheaper.
-        self.whole = whole
-
-    @cached_property
-    def rank(self) -> int | str:
-        return self._rank if isinstance(self._rank, int) else self._rank()
-
-    @cached_property
-    def exact(self) -> str | None:
-        return self._exact() if self._exact else None
-
-    @cached_property
-    def approx(self) -> str:
-        if self._approx:
-            return self._approx()
-        of_exact = self.scope.dialect.to_double(self.exact) if self.exact is not None else NULL
-        return f"COALESCE({self._floating()}, {of_exact})" if self._floating else of_exact
-
-    @cached_property
-    def observed(self) -> str:
-        """The DOUBLE that others see. What was computed as a double and turns out to be a float is rounded
-        here and not at every step: after one operation the result is the same."""
-        return self._round(self.approx)
-
-    def _round(self, approx: str) -> str:
-        if self._rounded or self.rank_known is not None:
-            return approx
-        rounded = self.scope.dialect.to_float(approx)
-        return f"CASE WHEN {self.rank} = {c.RANK_FLOAT} THEN {rounded} ELSE {approx} END"
-
-    @cached_property
-    def floating(self) -> str:
-        """The value of a float or double; NULL where the number is exact."""
-        if self._floating or self.exact is None:
-            return self._round(self._floating() if self._floating else self.approx)
-        return NULL if self.is_exact else f"CASE WHEN {self.rank} > {c.RANK_DECIMAL} THEN {self.observed} END"
-
-    @property
-    def present(self) -> str:
-        """Whether there is a number."""
-        if self.is_exact:
-            return f"{self.exact} IS NOT NULL"
-        if self.exact is None:
-            return f"{self.approx} IS NOT NULL"
-        return f"({self.exact} IS NOT NULL OR {self.approx} IS NOT NULL)"
-
-    @property
-    def is_exact(self) -> bool:
-        """Known to be an integer or a decimal."""
-        return self.rank_known is not None and self.rank_known <= c.RANK_DECIMAL
-
-    @property
-    def rank_known(self) -> int | None:
-        return self._rank if isinstance(self._rank, int) else None
-
-
-class TermNumber(Number):
-    """The number that a term is, if it is one."""
-
-    def __init__(self, scope: Scope, term: str) -> None:
-        super().__init__(
-            scope, lambda: scope.share(self._read_rank()), lambda: scope.share(decode.exact(d, term))
-        )
-        d = scope.dialect
-        self._term = term
-
-    def _read_rank(self) -> str:
-        return decode.rank(self.scope.dialect, self._term, self.exact or NULL, self.inexact)
-
-    @cached_property
-    def inexact(self) -> str:
-        """The value where it is not exact: of a float, a double, or more digits than DECIMAL has."""
-        read = decode.inexact(self.scope.dialect, self._term)
-        return self.scope.share(f"CASE WHEN {self.exact} IS NULL THEN {read} END")
-
-    @cached_property
-    def approx(self) -> str:
-        return f"COALESCE({self.inexact}, {self.scope.dialect.to_double(self.exact or NULL)})"
-
-    @property
-    def present(self) -> str:
-        return f"({self.exact} IS NOT NULL OR {self.inexact} IS NOT NULL)"
-
-
-def exact_number(scope: Scope, rank: int, exact: str) -> Number:
-    return Number(scope, rank, lambda: exact)
-
-
-def approx_number(scope: Scope, rank: int, approx: str) -> Number:
-    return Number(scope, rank, None, lambda: approx)
-
-
-def integer(scope: Scope, sql: str) -> NumberValue:
-    """An xsd:integer from SQL of an integer type."""
-    number = Number(scope, c.RANK_INTEGER, lambda: f"CAST({sql} AS {EXACT})", whole=sql)
-    return NumberValue(scope, number)
-
-
-@dataclass(frozen=True)
-class Text:
-    """A string literal: its characters, and `@lang` or nothing. `suffix` None: known to have no language."""
-
-    lexical: str
-    suffix: str | None
-
-
-@dataclass(frozen=True)
-class Moment:
-    """An xsd:dateTime, date or time. `kind` is its place in `decode.MOMENTS`."""
-
-    kind: int | str
-    micros: str
-    zoned: bool | str
-
-
-@dataclass(frozen=True)
-class Duration:
-    """A duration; `micros` may be NULL where `months` is not only if the value is no duration."""
-
-    months: str
-    micros: str
-
-
-# --- values --------------------------------------------------------------------------------------
-
+from rheos.sql.views import (
+    FALSE,
+    NULL,
+    TRUE,
+    Duration,
+    Moment,
+    Number,
+    TermNumber,
+    Text,
+    duration_of,
+    once,
+)
+from rheos.terms import is_literal
 
 Test = Callable[[str], str]
 
@@ -416,15 +261,6 @@ class NumberTermValue(TermValue):
         return FALSE
 
 
-def duration_of(scope: Scope, text: str) -> Duration:
-    """From the lexical form of a duration, which is already known to be well-formed, or NULL."""
-    d = scope.dialect
-    return Duration(
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_months(d, text)} END",
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_micros(d, text)} END",
-    )
-
-
 class ConstantValue(Value):
     """A term of the query itself: every view of it is a literal."""
 
@@ -526,169 +362,3 @@ class ConstantValue(Value):
     def opaque(self) -> str:
         known = self.number or self.truth or self.moment
         return TRUE if self._datatype is not None and not known else FALSE
-
-
-class BooleanValue(Value):
-    def __init__(self, scope: Scope, sql: str) -> None:
-        super().__init__(scope)
-        self._sql = grouped(sql)
-
-    @property
-    def term(self) -> str:
-        d = self.dialect
-        return f"{QUOTE} || {self.string} || {d.string(literal('', c.BOOLEAN)[1:])}"
-
-    @property
-    def effective(self) -> str:
-        return self._sql
-
-    @property
-    def truth(self) -> str | None:
-        return self._sql
-
-    @property
-    def string(self) -> str:
-        return self.dialect.cast_text(self._sql)
-
-
-class NumberValue(Value):
-    def __init__(self, scope: Scope, number: Number) -> None:
-        super().__init__(scope)
-        self._number = number
-
-    @property
-    def number(self) -> Number | None:
-        return self._number
-
-    @cached_property
-    def term(self) -> str:
-        from rheos.sql.lexical import number_term
-
-        return number_term(self._number)
-
-    @property
-    def effective(self) -> str:
-        number = self._number
-        if number.is_exact:
-            return f"{number.exact} <> 0"
-        approx = once(self.scope, number.floating)
-        inexact = f"({approx} <> 0 AND NOT isnan({approx}))"
-        return inexact if number.exact is None else f"COALESCE({number.exact} <> 0, {inexact})"
-
-    @cached_property
-    def string(self) -> str:
-        from rheos.sql.lexical import number_text
-
-        return number_text(self._number)
-
-
-class TextValue(Value):
-    """A string literal, simple (`suffix` None) or with a language tag."""
-
-    def __init__(
-        self, scope: Scope, lexical: str, suffix: str | None = None, is_constant: Test | None = None
-    ) -> None:
-        super().__init__(scope)
-        self._text = Text(grouped(lexical), suffix and grouped(suffix))
-        self.is_constant = is_constant
-
-    @property
-    def text(self) -> Text | None:
-        return self._text
-
-    @property
-    def term(self) -> str:
-        lexical, suffix = self._text.lexical, self._text.suffix
-        end = QUOTE if suffix is None else f"{QUOTE} || {suffix}"
-        return f"{QUOTE} || {lexical} || {end}"
-
-    @property
-    def effective(self) -> str:
-        return f"{self._text.lexical} <> ''"
-
-    @property
-    def string(self) -> str:
-        return self._text.lexical
-
-
-class LiteralValue(Value):
-    """A well-formed literal of a datatype that has no class of its own here: a date, a duration."""
-
-    def __init__(self, scope: Scope, lexical: str, datatype: str) -> None:
-        super().__init__(scope)
-        self._lexical = lexical
-        self._datatype = datatype
-
-    @property
-    def term(self) -> str:
-        d = self.dialect
-        end = d.string('"' + decode.suffix_of(self._datatype))
-        return f"{QUOTE} || {self._lexical} || {end}"
-
-    @property
-    def string(self) -> str:
-        return self._lexical
-
-    @cached_property
-    def moment(self) -> Moment | None:
-        if self._datatype not in decode.MOMENTS:
-            return None
-        text = once(self.scope, decode.moment_text(self.dialect, self._lexical, self._datatype))
-        micros = decode.micros_of_text(self.dialect, text)
-        zoned = decode.zoned_text(self.dialect, text)
-        return Moment(decode.MOMENTS.index(self._datatype), once(self.scope, micros), zoned)
-
-    @property
-    def is_duration(self) -> bool:
-        return self._datatype in c.DURATIONS
-
-    @property
-    def opaque(self) -> str:
-        return FALSE if self._datatype in decode.MOMENTS else TRUE
-
-    @cached_property
-    def duration(self) -> Duration | None:
-        if self._datatype not in c.DURATIONS:
-            return None
-        return duration_of(self.scope, once(self.scope, self._lexical))
-
-
-class IriValue(Value):
-    """An IRI, from the text between its brackets."""
-
-    def __init__(self, scope: Scope, text: str, is_constant: Test | None = None) -> None:
-        super().__init__(scope)
-        self._text = text
-        self.is_constant = is_constant
-
-    @property
-    def term(self) -> str:
-        return f"'<' || {self._text} || '>'"
-
-    @property
-    def string(self) -> str:
-        return self._text
-
-    @property
-    def literal(self) -> bool | None:
-        return False
-
-
-class BlankValue(Value):
-    """A blank node, from its label."""
-
-    def __init__(self, scope: Scope, label: str) -> None:
-        super().__init__(scope)
-        self._label = label
-
-    @property
-    def term(self) -> str:
-        return f"'_:' || {self._label}"
-
-    @property
-    def string(self) -> str:
-        return self.dialect.null
-
-    @property
-    def literal(self) -> bool | None:
-        return False

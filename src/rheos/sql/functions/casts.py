@@ -10,24 +10,14 @@ from collections.abc import Callable
 
 from rheos.sql import constants as c
 from rheos.sql import decode
+from rheos.sql.computed import BooleanValue, LiteralValue, NumberValue, TextValue
 from rheos.sql.dialect import EXACT
 from rheos.sql.functions.table import Function, function
 from rheos.sql.functions.times import lexical_form
 from rheos.sql.lexical import floating_text
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    NULL,
-    BooleanValue,
-    ErrorValue,
-    LiteralValue,
-    Number,
-    NumberValue,
-    TextValue,
-    Value,
-    approx_number,
-    exact_number,
-    once,
-)
+from rheos.sql.values import ErrorValue, Value
+from rheos.sql.views import NULL, Number, approx_number, exact_number, once
 from rheos.terms import XSD
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from rheos.sql.computed import TextValue
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import ErrorValue, TextValue, Value
+from rheos.sql.values import ErrorValue, Value
 
 if TYPE_CHECKING:
     import duckdb

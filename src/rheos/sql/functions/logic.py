@@ -8,19 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rheos.sql import comparisons
+from rheos.sql.computed import BooleanValue, NumberValue, TextValue
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    BooleanValue,
-    ConstantValue,
-    ErrorValue,
-    NumberValue,
-    TermValue,
-    TextValue,
-    Value,
-    exact_number,
-    grouped,
-)
+from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
+from rheos.sql.views import exact_number, grouped
 
 
 def either(scope: Scope, left: Value, right: Value) -> Value:

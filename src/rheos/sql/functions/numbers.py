@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rheos.sql import constants as c
+from rheos.sql.computed import NumberValue
 from rheos.sql.dialect import EXACT, WHOLE
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import NULL, ErrorValue, Number, NumberValue, Value, approx_number, once
+from rheos.sql.values import ErrorValue, Value
+from rheos.sql.views import NULL, Number, approx_number, once
 
 HALF = f"CAST(0.5 AS {EXACT})"
 

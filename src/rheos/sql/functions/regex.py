@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from rheos.sql.computed import BooleanValue, TextValue
 from rheos.sql.dialect import NotExpressible
 from rheos.sql.functions import patterns
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import BooleanValue, ConstantValue, ErrorValue, TextValue, Value, grouped, once
+from rheos.sql.values import ConstantValue, ErrorValue, Value
+from rheos.sql.views import grouped, once
 
 
 def _constant(value: Value | None) -> str | None:

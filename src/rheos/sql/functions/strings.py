@@ -9,18 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rheos.sql import constants as c
+from rheos.sql.computed import BooleanValue, TextValue, integer
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    BooleanValue,
-    ConstantValue,
-    ErrorValue,
-    Text,
-    TextValue,
-    Value,
-    integer,
-    once,
-)
+from rheos.sql.values import ConstantValue, ErrorValue, Value
+from rheos.sql.views import Text, once
 
 # Positions beyond any string: arithmetic on them stays within INT.
 FAR = 1_000_000_000

@@ -6,21 +6,11 @@ import re
 
 from rheos import iris
 from rheos.sql import decode
+from rheos.sql.computed import BlankValue, BooleanValue, IriValue, LiteralValue, TextValue
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    BlankValue,
-    BooleanValue,
-    ConstantValue,
-    ErrorValue,
-    IriValue,
-    LiteralValue,
-    TermValue,
-    TextValue,
-    Value,
-    grouped,
-    once,
-)
+from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
+from rheos.sql.views import grouped, once
 from rheos.terms import RDF_LANG_STRING, XSD_STRING
 
 NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'

@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from rheos.sql import constants as c
 from rheos.sql import decode
+from rheos.sql.computed import LiteralValue, NumberValue, TextValue, integer
 from rheos.sql.dialect import EXACT
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
-from rheos.sql.values import (
-    ErrorValue,
-    LiteralValue,
-    NumberValue,
-    TermValue,
-    TextValue,
-    Value,
-    exact_number,
-    integer,
-    once,
-)
+from rheos.sql.values import ErrorValue, TermValue, Value
+from rheos.sql.views import exact_number, once
 
 DAYS = (c.DATE_TIME, c.DATE)
 HOURS = (c.DATE_TIME,)
