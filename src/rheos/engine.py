@@ -55,7 +55,8 @@ class Engine:
 
     `spark` is a session to use instead of an own one; `execution` says where queries run (`local`: DuckDB
     in this process; `catalyst`: Spark; `auto`: local while there are at most `local_triples` triples).
-    N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark.
+    N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark. A `quick`
+    engine starts a Spark that is ready sooner and slower in the long run: for one query and out.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Engine:
         entailment: str = "none",
         local_triples: int = LOCAL_TRIPLES,
         parallel_bytes: int = PARALLEL_BYTES,
+        quick: bool = False,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
         self.execution = execution
         self.base = base
         self.local_triples = local_triples
+        self.quick = quick
         spark_reads = None if execution == "local" else self.session
         self.graphs = StaticGraphs(spark_reads, parallel_bytes=parallel_bytes)
         self._given = spark
@@ -155,7 +158,7 @@ class Engine:
     def session(self) -> SparkSession:
         """The Spark session of this engine, started when it is first needed."""
         if self._spark is None:
-            self._spark = start() if self._given is None else adopt(self._given)
+            self._spark = start(quick=self.quick) if self._given is None else adopt(self._given)
         return self._spark
 
     def close(self) -> None:
