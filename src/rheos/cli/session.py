@@ -44,8 +44,8 @@ class Session:
             keep_pandas_out()
         from rheos import Engine
 
-        execution, entailment = self.execution.value, self.entailment.value
-        with Engine(execution=execution, entailment=entailment, quick=True) as engine:
+        entailment = self.entailment.value
+        with Engine(execution=self.execution.value, entailment=entailment, quick=True) as engine:
             for path in self.data:
                 with progress(f"loading {path}"):
                     engine.load(path)
