@@ -75,12 +75,17 @@ def times(scope: Scope, left: Value, right: Value) -> Value:
         if rank == c.RANK_INTEGER:
             return scope.dialect.multiply_whole(x, y)
         parted = scope.dialect.multiply(parts(scope, left), parts(scope, right))
-        if isinstance(rank, int):
+        if isinstance(rank, int) or not may_be_whole(a, b):
             return parted
         whole = scope.dialect.multiply_whole(once(scope, x), once(scope, y))
         return f"CASE WHEN {rank()} = {c.RANK_INTEGER} THEN {whole} ELSE {parted} END"
 
     return computed(scope, rank, exact, lambda: f"({a.approx} * {b.approx})")
+
+
+def may_be_whole(a: Number, b: Number) -> bool:
+    """Whether two numbers may both be integers."""
+    return all(number.rank_known in (None, c.RANK_INTEGER) for number in (a, b))
 
 
 def parts(scope: Scope, value: Value) -> tuple[str, str]:
@@ -105,7 +110,7 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         whole = scope.dialect.divide_whole(x, y)
         if a.rank_known == b.rank_known == c.RANK_INTEGER:
             return whole
-        if isinstance(rank, int):
+        if isinstance(rank, int) or not may_be_whole(a, b):
             return quotient(scope, x, y)
         ranks = once(scope, f"({a.rank} | {b.rank})")
         # What the longer way shares is computed for each row: of whole numbers it gets NULL, which is cheap.
