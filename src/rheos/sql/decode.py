@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rheos.sql import constants as c
-from rheos.sql.dialect import EXACT, Dialect
+from rheos.sql.dialect import Dialect
 from rheos.terms import XSD, literal
 
 # Both engines write these the same way.
@@ -128,10 +128,18 @@ def exact(d: Dialect, term: str) -> str:
     """The value of an integer or decimal; NULL for all else, and for more digits than DECIMAL has."""
     integer, decimal = (lexical_of(d, term, datatype) for datatype in (c.INTEGER, c.DECIMAL))
     return (
-        f"CASE WHEN {has_datatype(d, term, c.INTEGER)} THEN {_read(d, integer, c.INTEGER_FORM, EXACT)}"
-        f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {_read(d, decimal, c.DECIMAL_FORM, EXACT)}"
-        f" WHEN {d.matches(term, d.string(_DERIVED))} THEN {d.try_cast(lexical(d, term), EXACT)} END"
+        f"CASE WHEN {has_datatype(d, term, c.INTEGER)} THEN {whole_of_text(d, integer)}"
+        f" WHEN {has_datatype(d, term, c.DECIMAL)} THEN {decimal_of_text(d, decimal)}"
+        f" WHEN {d.matches(term, d.string(_DERIVED))} THEN {d.read_whole(lexical(d, term))} END"
     )
+
+
+def whole_of_text(d: Dialect, text: str) -> str:
+    return f"CASE WHEN {d.matches_all(text, c.INTEGER_FORM)} THEN {d.read_whole(text)} END"
+
+
+def decimal_of_text(d: Dialect, text: str) -> str:
+    return f"CASE WHEN {d.matches_all(text, c.DECIMAL_FORM)} THEN {d.read_decimal(text)} END"
 
 
 def inexact(d: Dialect, term: str) -> str:
@@ -151,10 +159,6 @@ def double_of_text(d: Dialect, text: str) -> str:
 def float_of_text(d: Dialect, text: str) -> str:
     # Straight from the text: by way of a double it would be rounded twice.
     return f"CAST({_read(d, text, c.DOUBLE_FORM, 'FLOAT')} AS DOUBLE)"
-
-
-def exact_of_text(d: Dialect, text: str, form: str) -> str:
-    return _read(d, text, form, EXACT)
 
 
 def rank(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:

@@ -146,6 +146,14 @@ class Dialect(ABC):
     def try_cast(self, sql: str, kind: str) -> str:
         return f"try_cast({sql} AS {kind})"
 
+    def read_whole(self, text: str) -> str:
+        """The exact number of a text that has the form of an xsd:integer; NULL where it has too many digits."""
+        return self.try_cast(text, EXACT)
+
+    def read_decimal(self, text: str) -> str:
+        """The same for a text that has the form of an xsd:decimal."""
+        return self.try_cast(text, EXACT)
+
     def to_float(self, double: str) -> str:
         """A double rounded to the nearest xsd:float, still as a DOUBLE."""
         return f"CAST(CAST({double} AS FLOAT) AS DOUBLE)"
@@ -194,9 +202,13 @@ class Dialect(ABC):
         Both texts are repeated: pass columns.
         """
 
+    def whole(self, exact: str) -> str:
+        """An exact number that is whole, as a DECIMAL(19,0)."""
+        return f"CAST({exact} AS {WHOLE})"
+
     def multiply_whole(self, left: str, right: str) -> str:
         """A product of two exact numbers that are both whole."""
-        return self.try_cast(f"(CAST({left} AS {WHOLE}) * CAST({right} AS {WHOLE}))", EXACT)
+        return self.try_cast(f"({self.whole(left)} * {self.whole(right)})", EXACT)
 
     def multiply(self, left: tuple[str, str], right: tuple[str, str]) -> str:
         """A product of two numbers, each given as `whole_part` and `fraction`, rounded to 18 digits."""

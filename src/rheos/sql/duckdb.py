@@ -91,9 +91,28 @@ class DuckDB(Dialect):
     def exact_text(self, exact: str) -> str:
         return f"rtrim(rtrim(CAST({exact} AS VARCHAR), '0'), '.')"
 
+    # Up to version 1.5, casts of text to a DECIMAL of 128 bits take 10 microseconds, and those that change
+    # its scale 4, so numbers are read as BIGINT or as DECIMAL of 64 bits where their digits allow it.
+
+    def read_whole(self, text: str) -> str:
+        return f"COALESCE(CAST(try_cast({text} AS BIGINT) AS {EXACT}), try_cast({text} AS {EXACT}))"
+
+    def read_decimal(self, text: str) -> str:
+        whole = f"CAST(CAST(split_part({text}, '.', 1) AS BIGINT) AS {EXACT})"
+        fraction = f"CAST('0.' || split_part({text}, '.', 2) AS {FRACTION})"
+        return (
+            f"CASE WHEN {self.matches_all(text, '[+-]?[0-9]{0,9}[.]?[0-9]{0,9}')}"
+            f" THEN CAST(CAST({text} AS DECIMAL(18,9)) AS {EXACT})"
+            f" WHEN {self.matches_all(text, '[+]?[0-9]{1,18}[.][0-9]{1,18}')} THEN {whole} + {fraction}"
+            f" WHEN {self.matches_all(text, '-[0-9]{1,18}[.][0-9]{1,18}')} THEN {whole} - {fraction}"
+            f" ELSE try_cast({text} AS {EXACT}) END"
+        )
+
     def whole_text(self, exact: str) -> str:
-        # A BIGINT is printed much faster; what is longer takes the other way.
-        return f"COALESCE(CAST(try_cast({exact} AS BIGINT) AS VARCHAR), {super().whole_text(exact)})"
+        return self.before_first(f"CAST({exact} AS VARCHAR)", ".")
+
+    def whole(self, exact: str) -> str:
+        return self.whole_part(exact)
 
     def whole_part(self, exact: str) -> str:
         return f"CAST(trunc({exact}) AS {WHOLE})"
@@ -103,7 +122,7 @@ class DuckDB(Dialect):
         return f"try_cast(CAST({units} AS DECIMAL(38,0)) * {UNIT} AS {EXACT})"
 
     def divide_whole(self, left: str, right: str) -> str:
-        above, below = f"CAST({left} AS HUGEINT)", f"CAST({right} AS HUGEINT)"
+        above, below = f"CAST(trunc({left}) AS HUGEINT)", f"CAST(trunc({right}) AS HUGEINT)"
         return self._scaled(f"({above} * {10**DIGITS} // NULLIF({below}, 0))")
 
     def dividend(self, exact: str) -> str:

@@ -50,7 +50,7 @@ def _rest(number: Number) -> list[str]:
     if number.exact is None:
         return []
     zero = f"CAST(0 AS {EXACT})"
-    few_digits = f"abs({number.exact}) < 1000000 AND {number.exact} = CAST({number.exact} AS DECIMAL(28,9))"
+    few_digits = f"abs({number.exact}) < 1000000 AND {number.exact} % CAST(0.000000001 AS {EXACT}) = 0"
     return [f"COALESCE(CASE WHEN {few_digits} THEN {zero} ELSE {number.exact} END, {zero})"]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from rheos.sql import constants as c
 from rheos.sql import decode
 from rheos.sql.computed import BooleanValue, LiteralValue, NumberValue, TextValue
-from rheos.sql.dialect import EXACT
+from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.functions.table import Function, function
 from rheos.sql.functions.times import lexical_form
 from rheos.sql.lexical import floating_text
@@ -64,18 +64,21 @@ def _number_as_string(scope: Scope, number: Number) -> str:
     exact = d.exact_text(number.exact) if number.exact is not None else None
     if number.is_exact:
         return exact or NULL
-    approx = once(scope, number.floating)
-    single, double = (floating_text(scope, approx, rank) for rank in (c.RANK_FLOAT, c.RANK_DOUBLE))
-    if number.rank_known is not None:
-        floating = single if number.rank_known == c.RANK_FLOAT else double
-    else:
-        floating = f"CASE WHEN {number.rank} = {c.RANK_FLOAT} THEN {single} ELSE {double} END"
-    floating = once(scope, floating)
+    approx, floating = once(scope, number.floating), _floating_as_text(scope, number)
     plain = f"abs({approx}) >= 0.000001 AND abs({approx}) < 1000000 OR {approx} = 0"
     signed_zero = f"WHEN {floating} = '-0.0E0' THEN '-0' "
     as_decimal = d.exact_text(d.try_cast(floating, EXACT))
     inexact = f"CASE {signed_zero}WHEN {plain} THEN {as_decimal} ELSE {floating} END"
     return inexact if exact is None else f"COALESCE({exact}, {inexact})"
+
+
+def _floating_as_text(scope: Scope, number: Number) -> str:
+    """The canonical form of a float or double, to be repeated; NULL where a number is exact."""
+    approx = once(scope, number.floating)
+    single, double = (floating_text(scope, approx, rank) for rank in (c.RANK_FLOAT, c.RANK_DOUBLE))
+    if number.rank_known is not None:
+        return once(scope, single if number.rank_known == c.RANK_FLOAT else double)
+    return once(scope, f"CASE WHEN {number.rank} = {c.RANK_FLOAT} THEN {single} ELSE {double} END")
 
 
 def to_boolean(scope: Scope, value: Value) -> Value:
@@ -100,26 +103,24 @@ def to_integer(scope: Scope, value: Value) -> Value:
     def cut(exact: str) -> str:
         return f"CAST({scope.dialect.whole_part(once(scope, exact))} AS {EXACT})"
 
-    return _to_exact(scope, value, c.RANK_INTEGER, c.INTEGER_FORM, cut)
+    return _to_exact(scope, value, c.RANK_INTEGER, decode.whole_of_text, cut)
 
 
 def to_decimal(scope: Scope, value: Value) -> Value:
-    return _to_exact(scope, value, c.RANK_DECIMAL, c.DECIMAL_FORM, lambda exact: exact)
+    return _to_exact(scope, value, c.RANK_DECIMAL, decode.decimal_of_text, lambda exact: exact)
 
 
-def _to_exact(scope: Scope, value: Value, rank: int, form: str, cut: Callable[[str], str]) -> Value:
+def _to_exact(
+    scope: Scope, value: Value, rank: int, read: Callable[[Dialect, str], str], cut: Callable[[str], str]
+) -> Value:
     d, number, text = scope.dialect, value.number, _trimmed(scope, value)
     exact = inexact = None
     if number is not None:
         exact = cut(number.exact) if number.exact is not None else None
         if not number.is_exact:
             # Through text: the digits that a double is written with, not those of its binary value.
-            approx = once(scope, number.floating)
-            finite = f"CASE WHEN abs({approx}) < 1e19 THEN {d.scientific(approx, 14)} END"
-            inexact = cut(d.try_cast(finite, EXACT))
-    found = _first(
-        [exact, inexact, _from_boolean(value, EXACT), text and decode.exact_of_text(d, text, form)]
-    )
+            inexact = cut(d.try_cast(_floating_as_text(scope, number), EXACT))
+    found = _first([exact, inexact, _from_boolean(value, EXACT), text and read(d, text)])
     return ErrorValue(scope) if found is None else NumberValue(scope, exact_number(scope, rank, found))
 
 

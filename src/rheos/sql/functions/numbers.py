@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rheos.sql import constants as c
 from rheos.sql.computed import NumberValue
-from rheos.sql.dialect import EXACT, WHOLE
+from rheos.sql.dialect import EXACT
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ErrorValue, Value
@@ -94,7 +94,7 @@ def parts(scope: Scope, value: Value) -> tuple[str, str]:
     assert number is not None
     exact = once(scope, number.exact or NULL)
     if number.rank_known == c.RANK_INTEGER:
-        return f"CAST({exact} AS {WHOLE})", "0"
+        return d.whole(exact), "0"
     return once(scope, d.whole_part(exact)), once(scope, d.fraction(exact))
 
 

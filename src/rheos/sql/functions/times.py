@@ -8,7 +8,6 @@ from __future__ import annotations
 from rheos.sql import constants as c
 from rheos.sql import decode
 from rheos.sql.computed import LiteralValue, NumberValue, TextValue, integer
-from rheos.sql.dialect import EXACT
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ErrorValue, TermValue, Value
@@ -53,7 +52,9 @@ def seconds(scope: Scope, value: Value) -> Value:
     if text is None:
         return ErrorValue(scope)
     found = scope.dialect.extract(text, r"^.{17}([0-9]{2}(?:\.[0-9]+)?)", 1)
-    return NumberValue(scope, exact_number(scope, c.RANK_DECIMAL, scope.dialect.try_cast(found, EXACT)))
+    return NumberValue(
+        scope, exact_number(scope, c.RANK_DECIMAL, scope.dialect.read_decimal(once(scope, found)))
+    )
 
 
 def zone(scope: Scope, value: Value) -> str | None:
