@@ -147,7 +147,7 @@ class Dialect(ABC):
         return f"try_cast({sql} AS {kind})"
 
     def read_whole(self, text: str) -> str:
-        """The exact number of a text that has the form of an xsd:integer; NULL where it has too many digits."""
+        """The exact number of a text in the form of an xsd:integer; NULL where it has too many digits."""
         return self.try_cast(text, EXACT)
 
     def read_decimal(self, text: str) -> str:
