@@ -1,0 +1,197 @@
+"""What continuous queries answer: an Arrow table for a batch of instants comes in, Answers and lines go out.
+
+The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), then one column of
+terms for each variable; `subject`, `predicate` and `object` for CONSTRUCT and DESCRIBE; the boolean `found`
+for ASK. Columns are taken by position, since a variable may be called `?at` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from json.encoder import encode_basestring
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from rheos.answers.result import TRIPLE_COLUMNS, Kind, Result
+from rheos.answers.writers import json_term
+from rheos.terms import AnyTerm, split_literal
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIME_COLUMNS = 2  # `instant` and `at` stand before the terms
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+
+
+@dataclass(frozen=True)
+class QueryInfo:
+    """What a form of output needs to know of a query; it can be pickled."""
+
+    name: str
+    kind: Kind
+    variables: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_graph(self) -> bool:
+        return self.kind in ("construct", "describe")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What stands after the times in a table of answers."""
+        if self.is_graph:
+            return TRIPLE_COLUMNS
+        return ("boolean",) if self.kind == "ask" else tuple(self.variables)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query reports at one instant; terms are made when they are asked for."""
+
+    kind: Kind
+    variables: tuple[str, ...]
+    at: datetime
+    table: pa.Table = field(repr=False)
+    start: datetime | None = None
+    end: datetime | None = None
+
+    @classmethod
+    def of(cls, kind: Kind, variables: Sequence[str], at: int, table: pa.Table) -> Answer:
+        """`table` is a slice of a batch's table: one instant's rows, the times still before the terms."""
+        return cls(kind, tuple(variables), moment(at), table)
+
+    @cached_property
+    def rows(self) -> list[dict[str, AnyTerm]] | None:
+        """The solutions of a SELECT; an unbound variable is not among the keys."""
+        if self.kind != "select":
+            return None
+        return Result.select(self.variables, self._terms.rename_columns(list(self.variables))).rows
+
+    @cached_property
+    def triples(self) -> list[ox.Triple] | None:
+        """The graph of a CONSTRUCT or DESCRIBE."""
+        if self.kind == "construct" or self.kind == "describe":
+            return Result.graph(self.kind, self._terms).triples
+        return None
+
+    @property
+    def boolean(self) -> bool | None:
+        """The answer of an ASK."""
+        if self.kind != "ask":
+            return None
+        return self.table.num_rows > 0 and bool(self.table.column(TIME_COLUMNS)[0].as_py())
+
+    @property
+    def _terms(self) -> pa.Table:
+        return self.table.select(list(range(TIME_COLUMNS, self.table.num_columns)))
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
+def answers(query: QueryInfo, instants: pa.Table, rows: pa.Table) -> Iterator[Answer]:
+    """One Answer for each of the reported `instants` (instant, at), also where it has no rows.
+
+    Both tables are in the order of instants.
+    """
+    numbers = instants.column(0).to_numpy()
+    reported = rows.column(0).to_numpy()
+    starts = np.searchsorted(reported, numbers, side="left").tolist()
+    ends = np.searchsorted(reported, numbers, side="right").tolist()
+    for at, start, end in zip(instants.column(1).to_pylist(), starts, ends, strict=True):
+        yield Answer.of(query.kind, query.variables, at, rows.slice(start, end - start))
+
+
+def moment(microseconds: int) -> datetime:
+    """A time of the engine as an aware datetime."""
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def time_text(microseconds: int) -> str:
+    """A time of the engine as xsd:dateTime in UTC, as short as it can be: `2026-01-01T00:01:00.25Z`."""
+    text = moment(microseconds).replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
+
+
+def ntriples_term(term: str) -> str:
+    """A term as N-Triples has it: the escapes that the engine's form goes without."""
+    if term[0] != '"':
+        return term
+    lexical, suffix = split_literal(term)
+    return f'"{lexical.translate(_ESCAPES)}"{suffix}'
+
+
+def answer_lines(kind: Kind, name: str, variables: Sequence[str], table: pa.Table) -> bytes:
+    """The answers of a batch of one query as NDJSON, a line for each row, triple or boolean."""
+    return joined(ndjson_lines(QueryInfo(name, kind, tuple(variables)), table))
+
+
+def ndjson_lines(query: QueryInfo, table: pa.Table, *, timed: bool = True) -> pa.Array:
+    """A batch as NDJSON, a string with its line feed for each row; a one-shot answer has no time."""
+    start = f'{{"query":{encode_basestring(query.name)},'
+    if timed:
+        heads = mapped(table.column(1), lambda at: f'{start}"at":"{time_text(at)}",')
+    else:
+        heads = pa.repeat(pa.scalar(start, pa.large_string()), table.num_rows)
+    columns = table.columns[TIME_COLUMNS:]
+    if query.kind == "ask":
+        words = mapped(columns[0], lambda found: f'"boolean":{"true" if found else "false"}}}\n')
+        return concatenated(heads, words)
+    if query.is_graph:
+        cells = [mapped(column, _quotable) for column in columns]
+        return concatenated(heads, '"triple":"', concatenated(*cells, between=" "), ' ."}\n')
+    cells = [mapped(column, _binding(name)) for name, column in zip(query.variables, columns, strict=True)]
+    # Each binding comes with a comma before it, so that an unbound variable leaves none behind.
+    rows = pc.utf8_slice_codeunits(concatenated(*cells), 1) if cells else ""
+    return concatenated(heads, '"row":{', rows, "}}\n")
+
+
+def nquads_lines(table: pa.Table) -> pa.Array:
+    """Triples with their instant as the elements of a stream, in the form that `--stream` reads."""
+    cells = [mapped(column, ntriples_term) for column in table.columns[TIME_COLUMNS:]]
+    times = mapped(
+        table.column(1),
+        lambda at: f'"{time_text(at)}"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n',
+    )
+    return concatenated(*cells, times, between=" ")
+
+
+def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str]) -> pa.Array:
+    """A column with each value as its text, empty where it is NULL: each different value is written once."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    texts = pa.array([fragment(value) for value in encoded.dictionary.to_pylist()], pa.large_string())
+    return texts.take(encoded.indices).fill_null("")
+
+
+def concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:
+    """The texts of each row one after the other."""
+    typed = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    separator = pa.scalar(between, pa.large_string())
+    return pc.binary_join_element_wise(*typed, separator)
+
+
+def joined(lines: pa.Array) -> bytes:
+    """All the lines as one text: in Arrow they stand one after the other already."""
+    if not len(lines):
+        return b""
+    offsets = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+    start, end = int(offsets[lines.offset]), int(offsets[lines.offset + len(lines)])
+    return bytes(memoryview(lines.buffers()[2])[start:end])
+
+
+def _binding(name: str) -> Callable[[str], str]:
+    key = encode_basestring(name)
+    return lambda term: f",{key}:{json_term(term)}"
+
+
+def _quotable(term: str) -> str:
+    """A term of N-Triples, as it stands inside a string of JSON."""
+    return encode_basestring(ntriples_term(term))[1:-1]
