@@ -28,7 +28,8 @@ class Local:
             if "rheos_sha" in statement.sql:
                 hashes.register(cursor)
             try:
-                return named(cursor.sql(statement.sql).to_arrow_table(), statement)
+                # `execute`, not `sql`: a relation binds its statement once to know its columns, and again to run it.
+                return named(cursor.execute(statement.sql).to_arrow_table(), statement)
             except duckdb.Error as error:
                 first, *_ = str(error).splitlines() or [type(error).__name__]
                 raise EvaluationError(f"DuckDB could not run the query: {first}") from error
