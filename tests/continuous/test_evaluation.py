@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.translate import translate_continuous
-from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, retained
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.reference import Answers, Case, Element, Triple, answers
@@ -89,13 +89,20 @@ def table(elements: list[Element]) -> pa.Table:
 
 
 def evaluated(case: Case, evaluation: Evaluation, cuts: list[int]) -> Answers:
+    """The answers batch after batch, each with no more elements than the one before has kept."""
     graphs = StaticGraphs()
     graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in case.static), format="nt")
-    elements = {name: table(list(found)) for name, found in case.streams.items()}
+    live = {name: table(list(found)) for name, found in case.streams.items()}
     found: Answers = Counter()
     for after, until in itertools.pairwise(cuts):
-        answer = evaluation.answers(graphs.connection.cursor(), elements, after, until)
-        found.update(tuple(row.values())[1:] for row in answer.to_pylist())
+        with graphs.connection.cursor() as cursor:
+            names = {}
+            for number, (name, elements) in enumerate(live.items()):
+                names[name] = f"elements_{number}"
+                cursor.register(names[name], elements)
+            answer = Batch(DuckPlace(cursor), names).answers(evaluation, after, until)
+            found.update(tuple(row.values())[1:] for row in answer.rows.to_pylist())
+        live = {name: retained([(evaluation, until)], name, elements) for name, elements in live.items()}
     return found
 
 

@@ -8,12 +8,12 @@ two multiples of s nothing changes, whatever the instants at which the query loo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from rheos.algebra.streams import Continuous, LogicalWindow, StreamWindow
+from rheos.algebra.streams import Continuous, LogicalWindow, Window
 
 Times = npt.NDArray[np.int64]
 Interval = tuple[int, int]
@@ -31,11 +31,20 @@ def periods(query: Continuous) -> tuple[int, ...]:
     return tuple(sorted({w.window.step for w in query.windows if isinstance(w.window, LogicalWindow)}))
 
 
-def last_instant(query: Continuous, last: Sequence[tuple[StreamWindow, int]]) -> int:
+def last_instant(query: Continuous, last: Mapping[str, int]) -> int | None:
     """Where the clock stops when all streams have ended: the first instant at which every window has moved
-    past the last element of its stream, given the time of that."""
-    ends = [next_multiple(time, w.window.step) for w, time in last if isinstance(w.window, LogicalWindow)]
-    return min(next_multiple(max(ends), period) for period in periods(query))
+    past the last element of its stream, given the time of that; None if there never was one."""
+    ends = [
+        next_multiple(last[w.stream], w.window.step)
+        if isinstance(w.window, LogicalWindow)
+        else last[w.stream]
+        for w in query.windows
+        if w.stream in last
+    ]
+    if not ends:
+        return None
+    # Without COMPUTED EVERY each of these is an instant already.
+    return max(ends) if query.every is None else next_multiple(max(ends), query.every)
 
 
 def reporting(query: Continuous, held: Iterable[Interval], after: int, until: int) -> Times:
@@ -61,3 +70,15 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
         elif first < end:
             joined.append((first, end))
     return joined
+
+
+def visible(window: Window, time: Times, place: Times, until: int) -> npt.NDArray[np.bool_]:
+    """Which elements, given by time and place, a window can still hold at an instant after `until`."""
+    if isinstance(window, LogicalWindow):
+        entry, leaving = (-(-bound // window.step) * window.step for bound in (time, time + window.range))
+        return (entry < leaving) & (leaving > until + 1)
+    # It stays at its last move until the next, which is less than a step before the last element. From which
+    # element on its triples are counted need not be known for that.
+    arrived = place[time <= until]
+    last = int(arrived.max()) if len(arrived) else 0
+    return place > last - (window.step - 1) - window.triples

@@ -19,6 +19,8 @@ from rheos.sql.relation import INSTANT, Relation, nested, select
 from rheos.sql.statement import TRIPLE, describe_triples, template_triples
 from rheos.sql.validity import at_every_instant
 
+INSTANTS = "instants"
+
 
 @dataclass(frozen=True, slots=True)
 class ContinuousStatement:

@@ -49,6 +49,20 @@ def window_sql(window: StreamWindow, elements: str, moves: str | None = None) ->
     return select([*COLUMNS, *interval], nested(lasting, "lasting"), ["entry < leaving"])
 
 
+def held_sql(window: StreamWindow, elements: str) -> str:
+    """The different intervals of times in which a logical window holds some element."""
+    kind = window.window
+    assert isinstance(kind, LogicalWindow)
+    first, last = next_multiple("time", kind.step), next_multiple(f"(time + {kind.range})", kind.step)
+    bounds = select([f"{first} AS entry", f"{last} AS leaving"], elements)
+    return select(["entry", "leaving"], nested(bounds, "bounds"), ["entry < leaving"], distinct=True)
+
+
+def since_sql(elements: str, since: int) -> str:
+    """The elements that came after so many, counted from there."""
+    return select(["s", "p", "o", "time", f"place - {since} AS place"], elements, [f"place > {since}"])
+
+
 def default_sql(windows: Sequence[tuple[StreamWindow, str]], dialect: Dialect) -> str:
     """The windows that are part of the default graph as one set of triples, each with the stream it is from.
 

@@ -1,0 +1,70 @@
+"""Where the SQL of an evaluation runs: tables and statements come in, Arrow tables go out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+
+from rheos.errors import EvaluationError
+from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.dialect import Dialect
+from rheos.sql.duckdb import DUCKDB
+from rheos.sql.functions import hashes
+
+
+class Place(Protocol):
+    """DuckDB in a task, or Spark. It has the static graphs and the elements of each stream as tables."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def make(self, name: str, sql: str) -> None:
+        """A table of that name from a SELECT, computed once; it replaces one that is there."""
+
+    def view(self, name: str, sql: str) -> None:
+        """A name for a SELECT that is computed where it is used; it replaces a view that is there."""
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """A table of that name from a small one of this process."""
+
+    def ask(self, sql: str) -> pa.Table:
+        """The rows of a SELECT that gives few."""
+
+    def rows(self, statement: ContinuousStatement) -> pa.Table:
+        """The answers: instant, at, and the columns of the statement, by these names and in its order.
+
+        It makes the views of closures first, where the dialect needs them.
+        """
+
+
+class DuckPlace:
+    """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, dialect: Dialect = DUCKDB) -> None:
+        self.cursor = cursor
+        self.dialect = dialect
+        hashes.register(cursor)
+
+    def make(self, name: str, sql: str) -> None:
+        self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+
+    def view(self, name: str, sql: str) -> None:
+        self.run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
+
+    def put(self, name: str, table: pa.Table) -> None:
+        self.cursor.register(name, table)
+
+    def ask(self, sql: str) -> pa.Table:
+        return self.run(sql).to_arrow_table()
+
+    def rows(self, statement: ContinuousStatement) -> pa.Table:
+        return self.ask(statement.sql).rename_columns(["instant", "at", *statement.columns])
+
+    def run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self.cursor.execute(sql)
+        except duckdb.Error as error:
+            first, *_ = str(error).splitlines() or [type(error).__name__]
+            raise EvaluationError(f"DuckDB could not run the query: {first}") from error
