@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -28,6 +29,9 @@ _BARE = _NUMBERS | {
 _LOCAL_NAME = re.compile(r"[\w][\w.-]*(?<!\.)|")
 _COMMON_PREFIXES = {"xsd": XSD, "rdf": RDF}
 _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+# What moves the cursor or colours a terminal; ends of lines and tabs are the table's to show.
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"
 
 # More is not for eyes.
 _HTML_ROWS = 200
@@ -101,6 +105,13 @@ def show(
     for row in zip(*terms, strict=True):
         grid.add_row(*(Text(readable(term, prefixes or {}), style=_style(term)) for term in row))
     console.print(grid)
+
+
+def printable(table: pa.Table) -> pa.Table:
+    """The table with nothing in it that a terminal would obey."""
+    for at, name in enumerate(table.column_names):
+        table = table.set_column(at, name, pc.replace_substring_regex(table.column(at), _CONTROL, "\ufffd"))
+    return table
 
 
 def html(variables: Sequence[str], table: pa.Table, prefixes: Mapping[str, str] | None = None) -> str:

@@ -15,11 +15,7 @@ from rheos.errors import LoadError
 from rheos.syntax import ast
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from rheos.answers.result import Result
-
-CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"
 
 SOLUTION_FORMATS = (Format.json, Format.xml, Format.csv, Format.tsv, Format.table)
 # A graph in JSON is JSON-LD and in XML it is RDF/XML, so the short names serve for both kinds of result.
@@ -86,20 +82,11 @@ def present(result: Result, form: Format, output: Path | None) -> None:
         return
     from rheos.answers import table
 
-    terms = _without_control_characters(result.arrow)
+    terms = table.printable(result.arrow)
     if output is None and sys.stdout.isatty():
         table.show(terms.column_names, terms, result.prefixes)
     else:
         write(table.plain(terms.column_names, terms, result.prefixes), output)
-
-
-def _without_control_characters(terms: pa.Table) -> pa.Table:
-    """Data must not move the cursor or colour a terminal; ends of lines and tabs are the table's to show."""
-    import pyarrow.compute as pc
-
-    for at, name in enumerate(terms.column_names):
-        terms = terms.set_column(at, name, pc.replace_substring_regex(terms[name], CONTROL, "\ufffd"))
-    return terms
 
 
 def write(text: str, output: Path | None) -> None:

@@ -1,0 +1,130 @@
+"""The answers of a batch, of all the queries of a run, come in; the bytes to append to the output go out.
+
+Lines are in the order of `at` over all the queries; at one `at` they are in the order of the queries. A
+formatter keeps nothing between batches, so what is written depends on the answers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import StringIO
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.answers import table as tables
+from rheos.answers.continuous import (
+    TIME_COLUMNS,
+    QueryInfo,
+    concatenated,
+    joined,
+    mapped,
+    ndjson_lines,
+    nquads_lines,
+    time_text,
+)
+from rheos.answers.writers import csv_field, csv_term
+from rheos.errors import RheosError
+
+Format = Literal["ndjson", "csv", "table", "nquads"]
+FORMATS: tuple[Format, ...] = ("ndjson", "csv", "table", "nquads")
+Answered = Sequence[tuple[QueryInfo, pa.Table]]
+
+
+class Formatter:
+    """A form of output for the answers of some queries.
+
+    CSV has one header, so all the queries must have the same columns; N-Quads are the elements of streams,
+    so all must be CONSTRUCT or DESCRIBE. `width` is that of the terminal that a table is for, with colours;
+    without it a table is plain text.
+    """
+
+    def __init__(self, format: Format, queries: Sequence[QueryInfo] = (), width: int | None = None) -> None:
+        self.format = format
+        self.queries = tuple(queries)
+        self.width = width
+        for query in self.queries:
+            self.check(query)
+
+    def check(self, query: QueryInfo) -> None:
+        """Refuse a query whose answers this form cannot hold."""
+        if self.format == "nquads" and not query.is_graph:
+            raise RheosError(
+                f"{query.name} is of the form {query.kind.upper()}, and nquads needs triples, as CONSTRUCT "
+                "and DESCRIBE make them; use ndjson, csv or table"
+            )
+        first = self.queries[0] if self.queries else query
+        if self.format == "csv" and query.columns != first.columns:
+            raise RheosError(
+                f"csv has one header, but {first.name} has the columns {', '.join(first.columns)} and "
+                f"{query.name} has {', '.join(query.columns)}; use ndjson, or run the queries apart"
+            )
+
+    def header(self) -> bytes:
+        """What stands once at the start of the output."""
+        if self.format != "csv" or not self.queries:
+            return b""
+        names = ("query", "at", *self.queries[0].columns)
+        return (",".join(map(csv_field, names)) + "\r\n").encode()
+
+    def batch(self, answers: Answered) -> bytes:
+        """The answers of all queries to one batch of instants; each table is in the order of its instants."""
+        write: dict[Format, Callable[[QueryInfo, pa.Table], pa.Array]] = {
+            "ndjson": ndjson_lines,
+            "csv": csv_lines,
+            "table": self._tables,
+            "nquads": lambda query, answered: nquads_lines(answered),
+        }
+        return in_order(answers, write[self.format])
+
+    def _tables(self, query: QueryInfo, answered: pa.Table) -> pa.Array:
+        """A table for each instant, as the line of its first row; all others have none."""
+        texts = [""] * answered.num_rows
+        instants = answered.column(0).to_numpy()
+        starts = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1)).tolist()
+        for start, end in zip(starts, [*starts[1:], len(texts)], strict=True):
+            texts[start] = self._table(query, answered.slice(start, end - start))
+        return pa.array(texts, pa.large_string())
+
+    def _table(self, query: QueryInfo, answered: pa.Table) -> str:
+        heading = f"{query.name}  {time_text(answered.column(1)[0].as_py())}"
+        if query.kind == "ask":
+            return f"{heading}  {_word(answered.column(TIME_COLUMNS)[0].as_py())}\n\n"
+        columns = answered.columns[TIME_COLUMNS:]
+        terms = pa.table(columns, names=list(query.columns)) if columns else answered.select([])
+        return f"{heading}\n{tabulated(query, tables.printable(terms), self.width)}\n"
+
+
+def tabulated(query: QueryInfo, terms: pa.Table, width: int | None) -> str:
+    """Rows for human eyes: for a terminal of this width, or plain."""
+    if width is None:
+        return tables.plain(query.columns, terms, query.prefixes)
+    from rich.console import Console
+
+    text = StringIO()
+    tables.show(query.columns, terms, query.prefixes, Console(file=text, force_terminal=True, width=width))
+    return text.getvalue()
+
+
+def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:
+    """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
+    name = csv_field(query.name)
+    heads = mapped(answered.column(1), lambda at: f"{name},{time_text(at)}")
+    term: Callable[..., str] = _word if query.kind == "ask" else csv_term
+    cells = [mapped(column, term) for column in answered.columns[TIME_COLUMNS:]]
+    return concatenated(concatenated(heads, *cells, between=","), "\r\n")
+
+
+def in_order(answers: Answered, write: Callable[[QueryInfo, pa.Table], pa.Array]) -> bytes:
+    """The lines of all tables, merged by time."""
+    filled = [(query, answered.combine_chunks()) for query, answered in answers if answered.num_rows]
+    lines = [write(query, answered) for query, answered in filled]
+    if len(lines) < 2:
+        return b"".join(map(joined, lines))
+    times = np.concatenate([answered.column(1).to_numpy() for _, answered in filled])
+    return joined(pa.concat_arrays(lines).take(pa.array(np.argsort(times, kind="stable"))))
+
+
+def _word(found: bool) -> str:
+    return "true" if found else "false"

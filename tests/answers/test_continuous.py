@@ -1,0 +1,207 @@
+"""The answers of continuous queries: Answers made late, and the lines of each form of output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+import random
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyoxigraph as ox
+import pytest
+
+from rheos.answers.continuous import Answer, QueryInfo, answer_lines, answers, ntriples_term, time_text
+from rheos.answers.formatter import Formatter
+from rheos.answers.writers import json_term
+from rheos.errors import RheosError
+from rheos.terms import encode
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NEW_YEAR = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
+SECOND = 1_000_000
+INTEGER = f"^^<{XSD}integer>"
+TEXTS = ['"plain"', '"say \\"hi\\""', '"a\nb\r\t"', '"back\\slash"', '"chat"@fr', '""', '"\u2028é𝄞\x01"']
+TERMS = ["<http://ex/a>", "_:b0", f'"5"{INTEGER}', *TEXTS]
+
+
+def batch(*rows: tuple[object, ...], columns: int = 1) -> pa.Table:
+    """Rows that start with the second of their instant."""
+    times = [NEW_YEAR + int(row[0] * SECOND) for row in rows]  # type: ignore[call-overload]
+    terms = [pa.array([row[1 + at] for row in rows], pa.string()) for at in range(columns)]
+    names = ["instant", "at", *(f"column{at}" for at in range(columns))]
+    return pa.table([pa.array(times, pa.int64()), pa.array(times, pa.int64()), *terms], names=names)
+
+
+def asked(*found: bool) -> pa.Table:
+    times = pa.array([NEW_YEAR + at * SECOND for at in range(len(found))], pa.int64())
+    return pa.table({"instant": times, "at": times, "found": pa.array(found, pa.bool_())})
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (NEW_YEAR + 60 * SECOND, "2026-01-01T00:01:00Z"),
+        (NEW_YEAR + 250_000, "2026-01-01T00:00:00.25Z"),
+        (NEW_YEAR + 1, "2026-01-01T00:00:00.000001Z"),
+        (NEW_YEAR + 10 * 60 * SECOND, "2026-01-01T00:10:00Z"),
+        (-1_500_000, "1969-12-31T23:59:58.5Z"),
+    ],
+)
+def test_times_are_as_short_as_they_can_be(time: int, text: str) -> None:
+    assert time_text(time) == text
+
+
+def test_rows_are_terms() -> None:
+    answer = Answer.of("select", ["at", "n"], NEW_YEAR, batch((0, "<http://ex/a>", None), columns=2))
+    assert answer.at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert answer.rows == [{"at": ox.NamedNode("http://ex/a")}]
+    assert (answer.triples, answer.boolean, answer.start, answer.end) == (None, None, None, None)
+
+
+def test_triples_and_booleans() -> None:
+    table = batch((0, "<http://ex/a>", "<http://ex/p>", '"x"'), columns=3)
+    triple = ox.Triple(ox.NamedNode("http://ex/a"), ox.NamedNode("http://ex/p"), ox.Literal("x"))
+    assert Answer.of("construct", [], NEW_YEAR, table).triples == [triple]
+    assert Answer.of("construct", [], NEW_YEAR, table).rows is None
+    assert [Answer.of("ask", [], 0, asked(found)).boolean for found in (True, False)] == [True, False]
+
+
+def test_a_batch_falls_apart_into_answers_also_empty_ones() -> None:
+    instants = pa.table({"instant": [1, 2, 3], "at": [10, 10, 20]})
+    rows = pa.table({"instant": [1, 1, 3], "at": [10, 10, 20], "x": ['"a"', '"b"', '"c"']})
+    found = list(answers(QueryInfo("q", "select", ("x",)), instants, rows))
+    assert [[row["x"].value for row in answer.rows or []] for answer in found] == [["a", "b"], [], ["c"]]
+    assert [answer.at.microsecond for answer in found] == [10, 10, 20]
+
+
+def test_ndjson_rows() -> None:
+    lines = answer_lines("select", "Q", ["x", "n"], batch((60, "<http://ex/a>", f'"3"{INTEGER}'), columns=2))
+    assert lines.decode() == (
+        '{"query":"Q","at":"2026-01-01T00:01:00Z","row":{"x":{"type":"uri","value":"http://ex/a"},'
+        f'"n":{{"type":"literal","value":"3","datatype":"{XSD}integer"}}}}}}\n'
+    )
+
+
+def test_ndjson_triples_and_booleans() -> None:
+    triple = batch((60, "<http://ex/a>", "<http://ex/p>", '"3"'), columns=3)
+    assert answer_lines("construct", "Q", [], triple).decode() == (
+        '{"query":"Q","at":"2026-01-01T00:01:00Z","triple":"<http://ex/a> <http://ex/p> \\"3\\" ."}\n'
+    )
+    first, second = answer_lines("ask", "Q", [], asked(True, False)).decode().splitlines()
+    assert first == '{"query":"Q","at":"2026-01-01T00:00:00Z","boolean":true}'
+    assert json.loads(second)["boolean"] is False
+
+
+def test_ndjson_of_nothing_and_of_no_variables() -> None:
+    assert answer_lines("select", "Q", ["x"], batch((0, None)).slice(0, 0)) == b""
+    assert json.loads(answer_lines("select", "Q", ["x"], batch((0, None))))["row"] == {}
+    assert json.loads(answer_lines("select", "Q", [], batch((0,), columns=0)))["row"] == {}
+
+
+def test_ndjson_is_json_line_for_line_whatever_is_bound() -> None:
+    chance = random.Random(7)
+    rows = [(at, *(chance.choice([None, *TERMS]) for _ in range(3))) for at in range(400)]
+    whole = batch(*rows, columns=3)
+    names = ["x", 'odd "name"', "at"]
+    # A table of several chunks, and one that starts within its buffers.
+    for table, expected in [
+        (pa.concat_tables([whole, whole]), rows * 2),
+        (whole.slice(100, 50), rows[100:150]),
+    ]:
+        lines = answer_lines("select", 'a "query"', names, table).decode().split("\n")
+        assert lines.pop() == ""
+        for line, (at, *terms) in zip(lines, expected, strict=True):
+            bound = {
+                name: json.loads(json_term(term))
+                for name, term in zip(names, terms, strict=True)
+                if term is not None
+            }
+            assert json.loads(line) == {
+                "query": 'a "query"',
+                "at": time_text(NEW_YEAR + at * SECOND),
+                "row": bound,
+            }
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_nquads_read_back(term: str) -> None:
+    query = QueryInfo("derived", "construct")
+    table = batch((0.5, "<http://ex/a>", "<http://ex/p>", term), columns=3)
+    line = Formatter("nquads", [query]).batch([(query, table)]).decode()
+    assert line.endswith(f' "2026-01-01T00:00:00.5Z"^^<{XSD}dateTime> .\n')
+    assert "\n" not in line[:-1]
+    triple = line.removesuffix(f' "2026-01-01T00:00:00.5Z"^^<{XSD}dateTime> .\n') + " ."
+    (read,) = ox.parse(triple, format=ox.RdfFormat.N_TRIPLES)
+    assert encode(read.object) == term or term.startswith("_:")  # type: ignore[arg-type]
+    assert f" {ntriples_term(term)} " in line
+
+
+def test_lines_of_all_queries_are_in_order_of_time() -> None:
+    one, two = QueryInfo("one", "select", ("x",)), QueryInfo("two", "ask")
+    for form in ("ndjson", "table"):
+        text = Formatter(form, [one, two]).batch(  # type: ignore[arg-type]
+            [(one, batch((0, '"a"'), (0, '"b"'), (2, '"c"'))), (two, asked(True, False, True))]
+        )
+        lines = [line for line in text.decode().splitlines() if "2026" in line]
+        names = [json.loads(line)["query"] if form == "ndjson" else line.split()[0] for line in lines]
+        repeated = ["one", "one"] if form == "ndjson" else ["one"]
+        assert names == [*repeated, "two", "two", "one", "two"]
+
+
+def test_csv() -> None:
+    query = QueryInfo("a,b", "select", ("x", "n"))
+    formatter = Formatter("csv", [query, QueryInfo("other", "select", ("x", "n"))])
+    rows = batch((0, '"a, \\"b"', None), (1, "<http://ex/a>", f'"3"{INTEGER}'), columns=2)
+    text = formatter.header() + formatter.batch([(query, rows)])
+    assert list(csv.reader(io.StringIO(text.decode(), newline=""))) == [
+        ["query", "at", "x", "n"],
+        ["a,b", "2026-01-01T00:00:00Z", 'a, \\"b', ""],
+        ["a,b", "2026-01-01T00:00:01Z", "http://ex/a", "3"],
+    ]
+
+
+def test_csv_of_graphs_and_booleans() -> None:
+    graph, ask = QueryInfo("g", "construct"), QueryInfo("a", "ask")
+    assert Formatter("csv", [graph]).header() == b"query,at,subject,predicate,object\r\n"
+    formatter = Formatter("csv", [ask])
+    assert formatter.header() == b"query,at,boolean\r\n"
+    assert formatter.batch([(ask, asked(False))]) == b"a,2026-01-01T00:00:00Z,false\r\n"
+
+
+def test_csv_needs_one_header() -> None:
+    with pytest.raises(RheosError, match=r"one has the columns x and two has x, y; use ndjson"):
+        Formatter("csv", [QueryInfo("one", "select", ("x",)), QueryInfo("two", "select", ("x", "y"))])
+
+
+def test_nquads_needs_triples() -> None:
+    with pytest.raises(RheosError, match="one is of the form SELECT"):
+        Formatter("nquads", [QueryInfo("one", "select", ("x",))])
+
+
+def test_a_table_for_each_instant() -> None:
+    query = QueryInfo("Q", "select", ("x",), {"ex": "http://ex/"})
+    text = Formatter("table", [query]).batch(
+        [(query, batch((0, "<http://ex/a>"), (0, '"\x1b[31m"'), (1, '"b"')))]
+    )
+    assert text.decode() == (
+        'Q  2026-01-01T00:00:00Z\n?x\n───────\nex:a\n"\ufffd[31m"\n2 rows\n\n'
+        'Q  2026-01-01T00:00:01Z\n?x\n───\n"b"\n1 row\n\n'
+    )
+
+
+def test_a_table_for_a_terminal_fits_it() -> None:
+    query = QueryInfo("Q", "select", ("x",))
+    text = (
+        Formatter("table", [query], width=30).batch([(query, batch((0, '"' + "word " * 20 + '"')))]).decode()
+    )
+    assert "\x1b[" in text
+    assert "word" in text
+
+
+def test_what_travels_to_workers_can_be_pickled() -> None:
+    formatter = Formatter("csv", [QueryInfo("Q", "select", ("x",), {"ex": "http://ex/"})])
+    copy = pickle.loads(pickle.dumps(formatter))
+    assert (copy.header(), copy.queries) == (formatter.header(), formatter.queries)
