@@ -13,8 +13,17 @@ import pyarrow as pa
 import pyoxigraph as ox
 import pytest
 
-from rheos.answers.continuous import Answer, QueryInfo, answer_lines, answers, ntriples_term, time_text
+from rheos.answers.continuous import (
+    Answer,
+    QueryInfo,
+    answer_lines,
+    answers,
+    ntriples_term,
+    time_text,
+    untimed,
+)
 from rheos.answers.formatter import Formatter
+from rheos.answers.result import Result
 from rheos.answers.writers import json_term
 from rheos.errors import RheosError
 from rheos.terms import encode
@@ -199,6 +208,25 @@ def test_a_table_for_a_terminal_fits_it() -> None:
     )
     assert "\x1b[" in text
     assert "word" in text
+
+
+def test_answers_of_one_shot_queries_come_first_and_have_no_time() -> None:
+    later = QueryInfo("later", "select", ("x",))
+    asked_once = QueryInfo("once", "select", ("x",))
+    result = Result.select(["x"], pa.table({"x": ['"a"', '"b"']}))
+    once = [(asked_once, untimed(asked_once, result))]
+    assert Formatter("csv", [later], once=once).header() == b"query,at,x\r\nonce,,a\r\nonce,,b\r\n"
+    assert Formatter("ndjson", [later], once=once).header().splitlines() == [
+        b'{"query":"once","row":{"x":{"type":"literal","value":"a"}}}',
+        b'{"query":"once","row":{"x":{"type":"literal","value":"b"}}}',
+    ]
+    assert Formatter("table", [later], once=once).header().decode().splitlines()[0] == "once"
+    yes = QueryInfo("yes", "ask")
+    lines = Formatter("ndjson", once=[(yes, untimed(yes, Result.ask(True)))]).header()
+    assert lines == b'{"query":"yes","boolean":true}\n'
+    graph = QueryInfo("graph", "construct")
+    with pytest.raises(RheosError, match="graph reads no stream"):
+        Formatter("nquads", once=[(graph, batch((0, "<a:a>", "<a:a>", "<a:a>"), columns=3))])
 
 
 def test_what_travels_to_workers_can_be_pickled() -> None:

@@ -2,7 +2,8 @@
 
 The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), then one column of
 terms for each variable; `subject`, `predicate` and `object` for CONSTRUCT and DESCRIBE; the boolean `found`
-for ASK. Columns are taken by position, since a variable may be called `?at` too.
+for ASK. Columns are taken by position, since a variable may be called `?at` too. The answer of a one-shot
+query is a batch whose times are NULL.
 """
 
 from __future__ import annotations
@@ -108,6 +109,12 @@ def answers(query: QueryInfo, instants: pa.Table, rows: pa.Table) -> Iterator[An
         yield Answer.of(query.kind, query.variables, at, rows.slice(start, end - start))
 
 
+def untimed(query: QueryInfo, result: Result) -> pa.Table:
+    """The answer of a one-shot query as a batch."""
+    nothing = pa.nulls(result.arrow.num_rows, pa.int64())
+    return pa.table([nothing, nothing, *result.arrow.columns], names=["instant", "at", *query.columns])
+
+
 def moment(microseconds: int) -> datetime:
     """A time of the engine as an aware datetime."""
     return EPOCH + timedelta(microseconds=microseconds)
@@ -132,13 +139,10 @@ def answer_lines(kind: Kind, name: str, variables: Sequence[str], table: pa.Tabl
     return joined(ndjson_lines(QueryInfo(name, kind, tuple(variables)), table))
 
 
-def ndjson_lines(query: QueryInfo, table: pa.Table, *, timed: bool = True) -> pa.Array:
-    """A batch as NDJSON, a string with its line feed for each row; a one-shot answer has no time."""
+def ndjson_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
+    """A batch as NDJSON, a string with its line feed for each row."""
     start = f'{{"query":{encode_basestring(query.name)},'
-    if timed:
-        heads = mapped(table.column(1), lambda at: f'{start}"at":"{time_text(at)}",')
-    else:
-        heads = pa.repeat(pa.scalar(start, pa.large_string()), table.num_rows)
+    heads = mapped(table.column(1), lambda at: f'{start}"at":"{time_text(at)}",', null=start)
     columns = table.columns[TIME_COLUMNS:]
     if query.kind == "ask":
         words = mapped(columns[0], lambda found: f'"boolean":{"true" if found else "false"}}}\n')
@@ -162,13 +166,13 @@ def nquads_lines(table: pa.Table) -> pa.Array:
     return concatenated(*cells, times, between=" ")
 
 
-def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str]) -> pa.Array:
-    """A column with each value as its text, empty where it is NULL: each different value is written once."""
+def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str], null: str = "") -> pa.Array:
+    """A column with each value as its text; each different value is written once."""
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     texts = pa.array([fragment(value) for value in encoded.dictionary.to_pylist()], pa.large_string())
-    return texts.take(encoded.indices).fill_null("")
+    return texts.take(encoded.indices).fill_null(null)
 
 
 def concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:

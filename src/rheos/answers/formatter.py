@@ -37,15 +37,25 @@ class Formatter:
 
     CSV has one header, so all the queries must have the same columns; N-Quads are the elements of streams,
     so all must be CONSTRUCT or DESCRIBE. `width` is that of the terminal that a table is for, with colours;
-    without it a table is plain text.
+    without it a table is plain text. `once` are the answers of one-shot queries, which come first.
     """
 
-    def __init__(self, format: Format, queries: Sequence[QueryInfo] = (), width: int | None = None) -> None:
+    def __init__(
+        self,
+        format: Format,
+        queries: Sequence[QueryInfo] = (),
+        *,
+        width: int | None = None,
+        once: Answered = (),
+    ) -> None:
         self.format = format
-        self.queries = tuple(queries)
+        self.queries = (*(query for query, _ in once), *queries)
         self.width = width
+        self.once = once
         for query in self.queries:
             self.check(query)
+        if format == "nquads" and once:
+            raise RheosError(f"{once[0][0].name} reads no stream, so its triples have no time; use ndjson")
 
     def check(self, query: QueryInfo) -> None:
         """Refuse a query whose answers this form cannot hold."""
@@ -63,10 +73,10 @@ class Formatter:
 
     def header(self) -> bytes:
         """What stands once at the start of the output."""
-        if self.format != "csv" or not self.queries:
-            return b""
-        names = ("query", "at", *self.queries[0].columns)
-        return (",".join(map(csv_field, names)) + "\r\n").encode()
+        names = ""
+        if self.format == "csv" and self.queries:
+            names = ",".join(map(csv_field, ("query", "at", *self.queries[0].columns))) + "\r\n"
+        return names.encode() + b"".join(self.batch([answered]) for answered in self.once)
 
     def batch(self, answers: Answered) -> bytes:
         """The answers of all queries to one batch of instants; each table is in the order of its instants."""
@@ -81,14 +91,15 @@ class Formatter:
     def _tables(self, query: QueryInfo, answered: pa.Table) -> pa.Array:
         """A table for each instant, as the line of its first row; all others have none."""
         texts = [""] * answered.num_rows
-        instants = answered.column(0).to_numpy()
+        instants = answered.column(0).fill_null(0).to_numpy()
         starts = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(texts)], strict=True):
             texts[start] = self._table(query, answered.slice(start, end - start))
         return pa.array(texts, pa.large_string())
 
     def _table(self, query: QueryInfo, answered: pa.Table) -> str:
-        heading = f"{query.name}  {time_text(answered.column(1)[0].as_py())}"
+        at = answered.column(1)[0].as_py()
+        heading = query.name if at is None else f"{query.name}  {time_text(at)}"
         if query.kind == "ask":
             return f"{heading}  {_word(answered.column(TIME_COLUMNS)[0].as_py())}\n\n"
         columns = answered.columns[TIME_COLUMNS:]
@@ -110,7 +121,7 @@ def tabulated(query: QueryInfo, terms: pa.Table, width: int | None) -> str:
 def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:
     """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
     name = csv_field(query.name)
-    heads = mapped(answered.column(1), lambda at: f"{name},{time_text(at)}")
+    heads = mapped(answered.column(1), lambda at: f"{name},{time_text(at)}", null=f"{name},")
     term: Callable[..., str] = _word if query.kind == "ask" else csv_term
     cells = [mapped(column, term) for column in answered.columns[TIME_COLUMNS:]]
     return concatenated(concatenated(heads, *cells, between=","), "\r\n")
