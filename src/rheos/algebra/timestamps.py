@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from rheos.algebra.expressions import Call, Constant, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     Extend,
     Filter,
     Graph,
+    Group,
     Join,
     LeftJoin,
     Minus,
@@ -29,6 +31,19 @@ from rheos.algebra.rewrite import bottom_up
 def resolve_timestamps(node: Node) -> Node:
     """The pattern with every TIMESTAMP in its filters and expressions resolved."""
     return bottom_up(node, Resolver().resolve)
+
+
+def is_timed(node: Node) -> bool:
+    """Whether some triple pattern binds its time."""
+    found = False
+
+    def look(node: Node) -> Node:
+        nonlocal found
+        found = found or (isinstance(node, BGP) and any(pattern.times for pattern in node.patterns))
+        return node
+
+    bottom_up(node, look)
+    return found
 
 
 @dataclass
@@ -55,6 +70,14 @@ class Resolver:
                     expression, pattern = self.in_expression(order.expression, pattern)
                     orders.append(replace(order, expression=expression))
                 return OrderBy(pattern, tuple(orders))
+            case Group(pattern, _, aggregates) if any(asks(a.argument) for _, a in aggregates):
+                found = []
+                for variable, aggregate in aggregates:
+                    if aggregate.argument is not None:
+                        argument, pattern = self.in_expression(aggregate.argument, pattern)
+                        aggregate = replace(aggregate, argument=argument)
+                    found.append((variable, aggregate))
+                return replace(node, pattern=pattern, aggregates=tuple(found))
         return node
 
     def in_expression(self, expression: Expression, pattern: Node) -> tuple[Expression, Node]:
@@ -86,6 +109,8 @@ class Resolver:
                 return Graph(name, self.timed(pattern, asked, name))
             case LeftJoin(left, right, condition):
                 return LeftJoin(self.timed(left, asked, graph), right, condition)
+            case Aggregated(pattern):
+                return replace(node, pattern=self.timed(pattern, asked, graph))
             case Minus(left, right):
                 return Minus(self.timed(left, asked, graph), right)
         return node

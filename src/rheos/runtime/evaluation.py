@@ -6,7 +6,6 @@ A pure function: what it gives depends on the elements, the static data and the 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from rheos.algebra.streams import Continuous, StreamWindow
+from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
 from rheos.runtime.instants import Interval, last_instant, reporting, visible
 from rheos.runtime.place import DuckPlace, Place
-from rheos.sql.context import DEFAULT_WINDOW
+from rheos.runtime.tables import Tables, digest
+from rheos.sql import windows as sql
+from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
 from rheos.sql.continuous import INSTANTS, ContinuousStatement, compile_continuous, window_name
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
-from rheos.sql.windows import default_sql, held_sql, since_sql, window_sql
 
 __all__ = ["Answers", "Batch", "DuckPlace", "Evaluation", "Place", "retained"]
 
@@ -62,10 +62,8 @@ class Batch:
 
     def __init__(self, place: Place, elements: Mapping[str, str]) -> None:
         self.place = place
-        self.elements = elements
-        self._made: set[str] = set()
-        self._shown: dict[str, str] = {}
-        self._held: dict[str, list[Interval]] = {}
+        self.tables = Tables(place, elements)
+        self._instants: dict[str, pa.Table] = {}
 
     def answers(
         self, evaluation: Evaluation, after: int, until: int, since: Mapping[str, int] | None = None
@@ -74,65 +72,91 @@ class Batch:
 
         `since` has, for a query that was registered later, how many elements of a stream came before it.
         """
-        query = evaluation.query
-        windows = []
-        held: list[Interval] = []
-        for number, window in enumerate(query.windows, start=1):
-            elements = self.seen(window, (since or {}).get(window.stream, 0))
-            windows.append((window, self.window(window, elements)))
-            self.show(window_name(number), windows[-1][1])
-            held += self.held(window, elements)
-        default = [(window, table) for window, table in windows if not window.named]
+        query, tables = evaluation.query, self.tables
+        seen = [
+            tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0))
+            for window in query.windows
+        ]
+        name = digest("instants", query.windows, query.every, seen, after, until)
+        physical = any(isinstance(window.window, PhysicalWindow) for window in query.windows)
+        if name not in self._instants:
+            times = self.times(query, seen, after, until)
+            self._instants[name] = self.ticks(name, query, seen, times, after, until) if physical else (
+                pa.table({"instant": times, "at": times})
+            )  # fmt: skip
+        instants = self._instants[name]
+        if not len(instants):
+            return Answers(instants, nothing(evaluation.statement))
+        found = []
+        for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
+            moves = self.moves(name, number, window.window) if physical else None
+            found.append((number, window.stream, tables.window(window.window, elements, moves)))
+            tables.show(window_name(number), found[-1][-1])
+        default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
         if default:
-            self.show(DEFAULT_WINDOW, self.default(default))
-        times = reporting(query, held, after, until)
-        instants = pa.table({"instant": times, "at": times})
-        self.place.put(INSTANTS, instants)
+            whole, both = tables.default(default, query.query.dataset, evaluation.statement.timed)
+            tables.show(DEFAULT_WINDOW, whole)
+            tables.show(STATIC_TOO, both)
+        at = instants.column("at").to_numpy()
+        turn = np.arange(len(at)) - np.searchsorted(at, at)
+        self.place.put(INSTANTS, instants.append_column("turn", pa.array(turn, pa.int64())))
         return Answers(instants, self.place.rows(evaluation.statement))
 
-    def seen(self, window: StreamWindow, since: int) -> str:
-        """The table of the elements of a stream that a query sees."""
-        elements = self.elements[window.stream]
-        if not since:
-            return elements
-        name = digest("elements", elements, since)
-        if name not in self._made:
-            self._made.add(name)
-            self.place.view(name, since_sql(elements, since))
-        return name
+    def times(self, query: Continuous, seen: list[str], after: int, until: int) -> np.ndarray:
+        """The times in the span at which the query is evaluated by the clock."""
+        held: list[Interval] = []
+        for window, elements in zip(query.windows, seen, strict=True):
+            if isinstance(window.window, LogicalWindow):
+                held += self.tables.held(window.window, elements)
+            else:
+                held += self.tables.first_move(window.window, elements, until)
+        return reporting(query, held, after, until)
 
-    def window(self, window: StreamWindow, elements: str) -> str:
-        name = digest("window", elements, window.window)
-        if name not in self._made:
-            self._made.add(name)
-            self.place.make(name, window_sql(window, elements))
-        return name
+    def ticks(
+        self, name: str, query: Continuous, seen: list[str], times: np.ndarray, after: int, until: int
+    ) -> pa.Table:
+        """The evaluations of a query that has physical windows. It moves with these, unless it says COMPUTED
+        EVERY, and at equal times they come before the clock; its timeline is made for `moves`."""
+        parts, changes = [], [np.empty(0, np.int64)]
+        for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
+            if isinstance(window.window, LogicalWindow):
+                changes.append(np.array(self.tables.held(window.window, elements), np.int64).ravel())
+            else:
+                ticks = query.every is None
+                parts.append(sql.moves_sql(number, window.window, elements, after, until, ticks))
+        change = np.unique(np.concatenate(changes))
+        clock = pa.table(
+            {
+                "at": np.concatenate([change, times]),
+                "turn": np.repeat([0, len(seen) + 1], [len(change), len(times)]),
+                "position": np.zeros(len(change) + len(times), np.int64),
+                "tick": np.repeat([0, 1], [len(change), len(times)]),
+            }
+        )
+        self.place.put(f"clock_{name}", clock)
+        parts.append(f"SELECT at, turn, position, tick FROM clock_{name}")
+        self.place.make(f"timeline_{name}", sql.timeline_sql(parts))
+        return self.place.ask(f"SELECT instant, at FROM timeline_{name} WHERE tick = 1 ORDER BY instant")
 
-    def default(self, windows: list[tuple[StreamWindow, str]]) -> str:
-        name = digest("default", *(table for _, table in windows))
-        if name not in self._made:
-            self._made.add(name)
-            self.place.make(name, default_sql(windows, self.place.dialect))
-        return name
-
-    def held(self, window: StreamWindow, elements: str) -> list[Interval]:
-        """The intervals in which a logical window holds something."""
-        name = digest("held", elements, window.window)
-        if name not in self._held:
-            found = self.place.ask(held_sql(window, elements))
-            self._held[name] = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
-        return self._held[name]
-
-    def show(self, name: str, table: str) -> None:
-        """Give a table the name by which statements know it."""
-        if self._shown.get(name) != table:
-            self._shown[name] = table
-            self.place.view(name, f"SELECT * FROM {table}")
+    def moves(self, name: str, number: int, window: LogicalWindow | PhysicalWindow) -> str:
+        """The view (position, instant) of where a window has its end from which instant on."""
+        logical = isinstance(window, LogicalWindow)
+        moves = f"moves_{0 if logical else number}_{name}"
+        if self.tables.new(moves):
+            position, turn = ("at", 0) if logical else ("position", number)
+            columns = f"{position} AS position, instant"
+            self.place.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
+        return moves
 
 
-def digest(kind: str, *parts: object) -> str:
-    """The name of a table that is made from these parts."""
-    return f"{kind}_{hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()}"
+def nothing(statement: ContinuousStatement) -> pa.Table:
+    """The rows of no instants."""
+    numbers = {name: pa.array([], pa.int64()) for name in ("instant", "at")}
+    kind = pa.bool_() if statement.asks else pa.string()
+    return pa.Table.from_arrays(
+        [*numbers.values(), *(pa.array([], kind) for _ in statement.columns)],
+        names=[*numbers, *statement.columns],
+    )
 
 
 def retained(evaluations: Iterable[tuple[Evaluation, int]], stream: str, elements: pa.Table) -> pa.Table:

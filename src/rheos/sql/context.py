@@ -17,8 +17,11 @@ class KeySource:
     sql: str
 
 
-# All the windows of a query that are part of its default graph, as one table: as the others, and stream.
+# All the windows of a query that are part of its default graph, as one table: as the others and, if the
+# query is timed, the time in each window (`time_1`, …).
 DEFAULT_WINDOW = "window_default"
+# The triples of that which are in the static part of the default graph as well.
+STATIC_TOO = "window_static"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Context:
 
     The active graph is the default graph (`graph` None), one named graph (a term), or every named graph
     at once, the name in a key column (`graph_key`). `environment` maps the variables of a row outside,
-    which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous query.
+    which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous query, which
+    is `timed` if it asks for the time of its triples.
     """
 
     dataset: Dataset | None
@@ -48,6 +52,7 @@ class Context:
     graph_key: str | None = None
     sources: tuple[KeySource, ...] = ()
     environment: Mapping[str, Key] = field(default_factory=dict)
+    timed: bool = False
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -1,22 +1,25 @@
 """From a continuous query to the statement that answers it at all the instants of a batch at once.
 
 The statement reads, beside the static graphs, tables that the runtime makes for every batch: `instants`
-(instant, and at: the time of the instant), and `window_1`, `window_2`, … (s, p, o, time, valid_from,
-valid_until) in the order of the query's windows.
+(instant; at: its time; turn: its number among those of the same time), `window_1`, `window_2`, … (s, p, o,
+time, valid_from, valid_until) in the order of the query's windows, `window_default` and `window_static`:
+see `rheos.sql.context`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from rheos.algebra.nodes import Ask, Construct, Describe, Select
 from rheos.algebra.streams import Continuous
+from rheos.algebra.timestamps import is_timed
 from rheos.sql.context import Context, WindowTable
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import INSTANT, Relation, nested, select
-from rheos.sql.statement import TRIPLE, describe_triples, template_triples
+from rheos.sql.statement import TRIPLE, describe_triples, makes_blanks, template_triples
 from rheos.sql.validity import at_every_instant
 
 INSTANTS = "instants"
@@ -24,12 +27,17 @@ INSTANTS = "instants"
 
 @dataclass(frozen=True, slots=True)
 class ContinuousStatement:
-    """SQL whose rows are an instant, its time, and then `columns` (`found`, a boolean, for an ASK)."""
+    """SQL whose rows are an instant, its time, and then `columns` (`found`, a boolean, for one that `asks`).
+
+    One that is `timed` asks for the times of triples.
+    """
 
     sql: str
     columns: tuple[str, ...]
     ordered: bool
     closures: tuple[Closure, ...] = ()
+    timed: bool = False
+    asks: bool = False
 
 
 def window_name(number: int) -> str:
@@ -42,8 +50,9 @@ def compile_continuous(query: Continuous, dialect: Dialect) -> ContinuousStateme
         WindowTable(window_name(number), window.stream, window.named)
         for number, window in enumerate(query.windows, start=1)
     )
-    context = Context(query.query.dataset, windows)
     form = query.query.form
+    timed = is_timed(form.pattern)
+    context = Context(query.query.dataset, windows, timed=timed)
     relation = at_every_instant(compiler.node(form.pattern, context), compiler)
     columns: tuple[str, ...]
     ordered = False
@@ -55,16 +64,49 @@ def compile_continuous(query: Continuous, dialect: Dialect) -> ContinuousStateme
         case Ask():
             sql, kept, columns = asked(relation, compiler), ["found"], ("found",)
         case Construct(_, template):
-            sql, kept, columns = template_triples(relation, template, compiler), list(TRIPLE), TRIPLE
+            if makes_blanks(template):
+                relation = with_turns(relation, compiler)
+            sql = template_triples(relation, template, compiler, identity(query, relation, compiler))
+            kept, columns = list(TRIPLE), TRIPLE
         case Describe(_, terms):
             sql, kept, columns = describe_triples(relation, terms, context, compiler), list(TRIPLE), TRIPLE
     order = [f"answers.{INSTANT.column}"]
     order += [f"answers.{item.column} {item.direction}" for item in relation.sort] if ordered else []
     shown = [f"answers.{column}" for column in kept[: len(columns)]]
+    # The rest is ordered too: what comes out then depends on nothing but what came in.
+    order += [f"{column} NULLS FIRST" for column in shown]
     source = f"{nested(sql, 'answers')} JOIN instants ON instants.{INSTANT.column} = answers.{INSTANT.column}"
     chosen = [f"answers.{INSTANT.column}", "instants.at", *shown]
     sql = select(chosen, source, tail=f"ORDER BY {', '.join(order)}")
-    return ContinuousStatement(sql, columns, ordered, tuple(compiler.closures))
+    closures = tuple(compiler.closures)
+    return ContinuousStatement(sql, columns, ordered, closures, timed, asks=isinstance(form, Ask))
+
+
+def with_turns(relation: Relation, compiler: Compiler) -> Relation:
+    """The relation with the time and the turn of each row's instant in the columns `at` and `turn`."""
+    rows, instants = compiler.fresh("r"), compiler.fresh("i")
+    same = f"{instants}.{INSTANT.column} = {rows}.{INSTANT.column}"
+    source = f"{nested(relation.sql, rows)} JOIN instants AS {instants} ON {same}"
+    return relation.with_sql(select([f"{rows}.*", f"{instants}.at", f"{instants}.turn"], source))
+
+
+def identity(query: Continuous, relation: Relation, compiler: Compiler) -> str:
+    """What tells a solution from all others of this and other queries, at this and other instants, and is the
+    same however often and in whatever batches it is computed."""
+    name = hashlib.blake2b(query.name.encode(), digest_size=4).hexdigest()
+    columns = [f"solutions.{compiler.column(name)} NULLS FIRST" for name in relation.variables]
+    instant = f"solutions.{INSTANT.column}"
+    over = f"PARTITION BY {instant} ORDER BY {', '.join(columns) or instant}"
+    parts = [
+        f"'{name}t'",
+        "solutions.at",
+        "'e'",
+        "solutions.turn",
+        "'r'",
+        f"row_number() OVER ({over})",
+        "'v'",
+    ]
+    return f"concat({', '.join(compiler.dialect.cast_text(part) for part in parts)})"
 
 
 def asked(relation: Relation, compiler: Compiler) -> str:

@@ -38,7 +38,7 @@ from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import Relation, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.scans import among, scan
+from rheos.sql.scans import Scan, among, scan
 from rheos.sql.validity import at_every_instant, intersection, overlap
 
 
@@ -162,7 +162,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
                 conditions.append(f"{alias}.g = {graph_column}")
             graph_column = graph_column or f"{alias}.g"
         conditions += match_pattern(pattern, alias, bound, compiler)
-        bound |= times(pattern, alias, found.valid, compiler)
+        bound |= times(pattern, alias, found, compiler)
         if not source:
             source, where = found.item, conditions
         elif conditions:
@@ -193,14 +193,14 @@ def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], com
     return conditions
 
 
-def times(pattern: TriplePattern, alias: str, valid: bool, compiler: Compiler) -> dict[str, str]:
+def times(pattern: TriplePattern, alias: str, scan: Scan, compiler: Compiler) -> dict[str, str]:
     """The SQL of the time of a stream triple, for each variable that the pattern has for it."""
     found = {}
     for time in pattern.times:
-        sql = compiler.dialect.moment(f"{alias}.time") if valid else compiler.dialect.null
-        if time.stream is not None and valid:
-            sql = f"CASE WHEN {alias}.stream = {compiler.dialect.string(time.stream)} THEN {sql} END"
-        found[time.variable.name] = sql
+        column = "time" if scan.valid and time.stream is None else scan.times.get(time.stream or "")
+        found[time.variable.name] = (
+            compiler.dialect.moment(f"{alias}.{column}") if column else compiler.dialect.null
+        )
     return found
 
 
@@ -254,7 +254,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
         return compiler.node(node.pattern, context.in_graph(node.name.term))
     name = node.name.name
     key = compiler.fresh("graph")
-    where = [] if context.dataset is None else [among("g", context.dataset.named, compiler)]
+    where = [] if context.dataset is None else [among("g", context.dataset.named, compiler.dialect)]
     names = [select([f"g AS {key}"], "graph_names", where)]
     names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.windows]
     each = context.in_each_graph(key, "\nUNION\n".join(names))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rheos.sql.context import DEFAULT_WINDOW, Context
+from rheos.algebra.nodes import Dataset
+from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context
+from rheos.sql.dialect import Dialect
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.validity import ALWAYS
+from rheos.sql.windows import stream_time
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -19,37 +22,69 @@ class Scan:
     """The active graph as an item of FROM, with the conditions that pick it out of its table.
 
     It has the columns s, p, o and, where it is every named graph, g; where it is `valid` for a time only,
-    also time, stream and the interval.
+    also the interval and the time of a triple. `times` are the columns of its time in each stream alone.
     """
 
     item: str
     conditions: list[str]
     valid: bool = False
+    times: Mapping[str, str] = field(default_factory=dict)
 
 
 def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
-    if context.graph is not None:
-        tables = [window.table for window in context.windows if window.stream == context.graph]
-    elif context.graph_key is not None:
-        tables = [window.table for window in context.windows]
-    else:
-        tables = [DEFAULT_WINDOW] if any(not window.named for window in context.windows) else []
-    if not tables:
+    if context.graph is None and context.graph_key is None:
+        return default_scan(context, alias, compiler)
+    windows = [w for w in context.windows if context.graph is None or w.stream == context.graph]
+    if not windows:
         return static_scan(context, alias, compiler)
-    streams = {window.table: window.stream for window in context.windows}
-    each = ["g"] if context.graph_key is not None else []
-    parts = []
-    if context.graph is None:
-        static = static_scan(context, "t", compiler)
-        no_time = ["CAST(NULL AS BIGINT) AS time", f"{compiler.dialect.null} AS stream"]
-        always = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
-        columns = [*(f"t.{column}" for column in (*each, "s", "p", "o")), *no_time, *always]
-        parts.append(select(columns, static.item, static.conditions))
-    for table in tables:
-        stream = compiler.dialect.string(streams[table]) + " AS stream" if table in streams else "stream"
-        columns = [stream.replace(" AS stream", " AS g")] if each else []
-        parts.append(select([*columns, "s", "p", "o", "time", stream, *INTERVAL], table))
-    return Scan(nested("\nUNION ALL\n".join(parts), alias), [], valid=True)
+    columns = ["s", "p", "o", "time", *INTERVAL]
+    if context.graph is not None:
+        parts = [select(columns, window.table) for window in windows]
+        return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, {context.graph: "time"})
+    times = {window.stream: stream_time(number) for number, window in enumerate(windows, start=1)}
+    parts = [always(static_scan(context, "t", compiler), ["g", "s", "p", "o"], times.values())]
+    for window in windows:
+        own = [f"{compiler.dialect.string(window.stream)} AS g", *columns]
+        own += [f"{'time' if s == window.stream else NO_TIME} AS {time}" for s, time in times.items()]
+        parts.append(select(own, window.table))
+    return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
+
+
+def default_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
+    """The static default graph and the windows that are part of it."""
+    static = static_scan(context, "t", compiler)
+    windows = {w.stream: number for number, w in enumerate(context.windows, start=1) if not w.named}
+    if not windows:
+        return static_scan(context, alias, compiler)
+    times = {stream: stream_time(number) for stream, number in windows.items()} if context.timed else {}
+    if context.timed:
+        # Of a triple that is in a window too, it is there that its time is known.
+        same = " AND ".join(f"x.{name} = t.{name}" for name in "spo")
+        static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {same})")
+    parts = [
+        always(static, ["s", "p", "o"], times.values()),
+        select(["s", "p", "o", "time", *INTERVAL, *times.values()], DEFAULT_WINDOW),
+    ]
+    return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
+
+
+NO_TIME = "CAST(NULL AS BIGINT)"
+
+
+def always(static: Scan, columns: Iterable[str], times: Iterable[str]) -> str:
+    """The rows of a static graph under the alias t, which hold always and have no time."""
+    interval = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+    no_times = [f"{NO_TIME} AS {time}" for time in times]
+    chosen = [*(f"t.{column}" for column in columns), f"{NO_TIME} AS time", *interval, *no_times]
+    return select(chosen, static.item, static.conditions)
+
+
+def static_default(dataset: Dataset | None, dialect: Dialect) -> str:
+    """The static part of the default graph of a continuous query: s, p, o."""
+    default = dataset.default if dataset else ()
+    if not default:
+        return "SELECT s, p, o FROM default_graph"
+    return select(["s", "p", "o"], "named_graphs", [among("g", default, dialect)], distinct=True)
 
 
 def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
@@ -61,17 +96,19 @@ def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
             conditions.append("FALSE")
         return Scan(f"named_graphs AS {alias}", conditions)
     if context.graph_key is not None:
-        conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler)]
+        conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler.dialect)]
         return Scan(f"named_graphs AS {alias}", conditions)
     if dataset is None or (context.windows and not dataset.default):
         return Scan(f"default_graph AS {alias}", [])
     if len(dataset.default) == 1:
         return Scan(f"named_graphs AS {alias}", [f"{alias}.g = {string(dataset.default[0])}"])
     # The merge of several graphs is a set again.
-    merge = select(["s", "p", "o"], "named_graphs", [among("g", dataset.default, compiler)], distinct=True)
+    merge = select(
+        ["s", "p", "o"], "named_graphs", [among("g", dataset.default, compiler.dialect)], distinct=True
+    )
     return Scan(nested(merge, alias), [])
 
 
-def among(sql: str, names: Iterable[str], compiler: Compiler) -> str:
-    listed = ", ".join(map(compiler.dialect.string, names))
+def among(sql: str, names: Iterable[str], dialect: Dialect) -> str:
+    listed = ", ".join(map(dialect.string, names))
     return f"{sql} IN ({listed})" if listed else "FALSE"

@@ -56,11 +56,16 @@ def rows_of(relation: Relation, variables: Sequence[str], compiler: Compiler) ->
     return select(columns, nested(relation.sql, "solutions"), tail=tail)
 
 
-def template_triples(relation: Relation, template: Sequence[TriplePattern], compiler: Compiler) -> str:
-    """The triples of a CONSTRUCT for each key: a set, without those that are not RDF (16.2)."""
+def template_triples(
+    relation: Relation, template: Sequence[TriplePattern], compiler: Compiler, identity: str | None = None
+) -> str:
+    """The triples of a CONSTRUCT for each key: a set, without those that are not RDF (16.2).
+
+    `identity` is the SQL of what tells a solution from all others, for the blank nodes that it makes.
+    """
     source = nested(relation.sql, "solutions")
-    if any(is_new_blank(term) for triple in template for term in triple.terms):
-        numbered = select(["solutions.*", f"{compiler.dialect.row_id()} AS solution"], source)
+    if makes_blanks(template):
+        numbered = select(["solutions.*", f"{identity or compiler.dialect.row_id()} AS solution"], source)
         source = nested(numbered, "solutions")
     keys = [key.column for key in relation.keys]
     if not template:
@@ -83,8 +88,9 @@ def nothing(compiler: Compiler) -> list[str]:
     return [f"{compiler.dialect.null} AS {name}" for name in TRIPLE]
 
 
-def is_new_blank(term: Term) -> bool:
-    return isinstance(term, Variable) and term.is_blank
+def makes_blanks(template: Sequence[TriplePattern]) -> bool:
+    terms = (term for triple in template for term in triple.terms)
+    return any(isinstance(term, Variable) and term.is_blank for term in terms)
 
 
 def template_term(term: Term, relation: Relation, compiler: Compiler) -> str:

@@ -1,18 +1,21 @@
-"""Windows as SQL: the elements of a stream come in, the rows of a window with their intervals go out.
+"""Windows as SQL: the elements of streams come in, the rows of windows with their intervals go out.
 
-The table of elements has s, p, o, time and place (the number of an element in the order of its stream,
-from 1). A window is a set: of a triple that is in it several times only the latest is, so each is valid
-until the next one of the same triple comes in.
+The table of elements has s, p, o, time and place (the number of an element in the order of its stream, from
+1). A window is a set: of a triple that is in it several times only the latest is, so each is valid until the
+next one of the same triple comes in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rheos.algebra.streams import LogicalWindow, StreamWindow
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import INTERVAL, nested, select
 
+ELEMENT = ("s", "p", "o", "time", "place")
+# Of an element: when and where the same triple comes again, NULL if it does not.
+AGAIN = ("next_time", "next_place")
 COLUMNS = ("s", "p", "o", "time")
 
 
@@ -21,78 +24,163 @@ def next_multiple(sql: str, step: int) -> str:
     return f"{sql} + ({step} - ({sql}) % {step}) % {step}"
 
 
-def window_sql(window: StreamWindow, elements: str, moves: str | None = None) -> str:
-    """The rows of a window; without `moves` instants are times, and only logical windows can be told.
-
-    `moves` is a table (position, instant): when the window first has its end at a multiple of its step, in
-    time or in triples.
-    """
-    kind = window.window
-    column, length = ("time", kind.range) if isinstance(kind, LogicalWindow) else ("place", kind.triples)
-    first = next_multiple(column, kind.step)
-    last = next_multiple(f"({column} + {length})", kind.step)
-    columns = [*COLUMNS, "place"]
-    if moves is None:
-        entered = select([*columns, f"{first} AS entry", f"{last} AS leaving"], elements)
-    else:
-        placed = select([*columns, f"{first} AS first_move", f"{last} AS last_move"], elements)
-        source = (
-            f"{nested(placed, 'e')} JOIN {moves} AS a ON a.position = e.first_move"
-            f" LEFT JOIN {moves} AS b ON b.position = e.last_move"
-        )
-        chosen = [f"e.{name}" for name in columns]
-        entered = select([*chosen, "a.instant AS entry", f"COALESCE(b.instant, {2**62}) AS leaving"], source)
-    again = "lead(entry) OVER (PARTITION BY s, p, o ORDER BY time, place)"
-    lasting = select([*COLUMNS, "entry", f"least(leaving, COALESCE({again}, leaving)) AS leaving"],
-                     nested(entered, "entered"))  # fmt: skip
-    interval = [f"entry AS {INTERVAL[0]}", f"leaving AS {INTERVAL[1]}"]
-    return select([*COLUMNS, *interval], nested(lasting, "lasting"), ["entry < leaving"])
+def followed_sql(elements: str) -> str:
+    """The elements, each with the next of the same triple, whatever they are."""
+    over = "OVER (PARTITION BY s, p, o ORDER BY time, place)"
+    following = [f"lead({name}) {over} AS next_{name}" for name in ("time", "place")]
+    return select([*ELEMENT, *following], elements)
 
 
-def held_sql(window: StreamWindow, elements: str) -> str:
-    """The different intervals of times in which a logical window holds some element."""
-    kind = window.window
-    assert isinstance(kind, LogicalWindow)
-    first, last = next_multiple("time", kind.step), next_multiple(f"(time + {kind.range})", kind.step)
-    bounds = select([f"{first} AS entry", f"{last} AS leaving"], elements)
-    return select(["entry", "leaving"], nested(bounds, "bounds"), ["entry < leaving"], distinct=True)
+def alone_sql(elements: str) -> str:
+    """The same for elements of which no triple comes twice."""
+    return select([*ELEMENT, *(f"CAST(NULL AS BIGINT) AS {name}" for name in AGAIN)], elements)
+
+
+def again_sql(elements: str, repeated: str) -> str:
+    """The places of those elements that come again, with the next; `repeated` has the places to look at."""
+    chosen = select(
+        [f"e.{name}" for name in ELEMENT], f"{elements} AS e JOIN {repeated} AS r ON r.place = e.place"
+    )
+    return select(["place", *AGAIN], nested(followed_sql(nested(chosen, "chosen")), "followed"),
+                  ["next_place IS NOT NULL"])  # fmt: skip
+
+
+def joined_again_sql(elements: str, again: str) -> str:
+    """As `followed_sql`, from what `again_sql` gave."""
+    columns = [*(f"e.{name}" for name in ELEMENT), *(f"a.{name}" for name in AGAIN)]
+    return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
 
 def since_sql(elements: str, since: int) -> str:
-    """The elements that came after so many, counted from there."""
-    return select(["s", "p", "o", "time", f"place - {since} AS place"], elements, [f"place > {since}"])
+    """Of followed elements those that came after the first so many, counted from there."""
+    places = [f"{name} - {since} AS {name}" for name in ("place", "next_place")]
+    return select(["s", "p", "o", "time", "next_time", *places], elements, [f"place > {since}"])
 
 
-def default_sql(windows: Sequence[tuple[StreamWindow, str]], dialect: Dialect) -> str:
-    """The windows that are part of the default graph as one set of triples, each with the stream it is from.
+def bounds(window: Window) -> tuple[str, str, str]:
+    """Where an element comes in, where it leaves, and where the same triple comes in again (or NULL): each
+    the end of a window, in time or in triples."""
+    if isinstance(window, LogicalWindow):
+        column, length = "time", window.range
+    else:
+        column, length = "place", window.triples
+    return (
+        next_multiple(column, window.step),
+        next_multiple(f"({column} + {length})", window.step),
+        next_multiple(f"next_{column}", window.step),
+    )
 
-    Windows are given with the name of their table. A triple that is in the static default graph anyway is
-    left out; of one that is in several windows at once, the latest counts.
+
+def window_sql(window: Window, elements: str, moves: str | None = None) -> str:
+    """The rows of a window on followed elements.
+
+    Without `moves` the ends of the window are its instants, as those of a logical window can be. Otherwise
+    `moves` is a table (position, instant): at which instant the window first has its end there.
     """
-    parts = [
-        select([*COLUMNS, *INTERVAL, f"{dialect.string(window.stream)} AS stream"], table)
-        for window, table in windows
-        if not window.named
-    ]
-    static = "NOT EXISTS (SELECT 1 FROM default_graph AS d WHERE d.s = w.s AND d.p = w.p AND d.o = w.o)"
-    every = select([f"w.{name}" for name in (*COLUMNS, *INTERVAL, "stream")],
-                   nested("\nUNION ALL\n".join(parts), "w"), [static])  # fmt: skip
-    return every if len(parts) == 1 else disjoint(every)
+    entry, leaving, again = bounds(window)
+    stay = [f"{entry} AS entry", f"least({leaving}, COALESCE({again}, {leaving})) AS leaving"]
+    staying = nested(select([*COLUMNS, *stay], elements), "e")
+    first, last = INTERVAL
+    if moves is None:
+        return select([*COLUMNS, f"entry AS {first}", f"leaving AS {last}"], staying, ["entry < leaving"])
+    source = f"{staying} JOIN {moves} AS a ON a.position = e.entry"
+    source += f" LEFT JOIN {moves} AS b ON b.position = e.leaving"
+    never = 2**62  # it has not left yet
+    until = f"COALESCE(b.instant, {never})"
+    columns = [*(f"e.{name}" for name in COLUMNS), f"a.instant AS {first}", f"{until} AS {last}"]
+    return select(columns, source, ["e.entry < e.leaving", f"a.instant < {until}"])
 
 
-def disjoint(rows: str) -> str:
-    """Intervals of the same triple cut where one begins or ends, and of those that coincide the latest."""
+def held_sql(window: LogicalWindow, elements: str) -> str:
+    """The different intervals of times in which a window holds some element."""
+    entry, leaving, _ = bounds(window)
+    columns = [f"{entry} AS entry", f"{leaving} AS leaving"]
+    return select(
+        ["entry", "leaving"], nested(select(columns, elements), "bounds"), ["entry < leaving"], distinct=True
+    )
+
+
+def first_move_sql(window: PhysicalWindow, elements: str, until: int) -> str:
+    """The time of the first move of a physical window, or NULL."""
+    return select(["min(time) AS first"], elements, [f"place % {window.step} = 0", f"time <= {until}"])
+
+
+def moves_sql(number: int, window: PhysicalWindow, elements: str, after: int, until: int, ticks: bool) -> str:
+    """The moves of the query's window of that number up to a time, as rows of a timeline; those after
+    another time are ticks, if it `ticks` with them."""
+    tick = f"CASE WHEN time > {after} THEN 1 ELSE 0 END" if ticks else "0"
+    columns = ["time AS at", f"{number} AS turn", "place AS position", f"{tick} AS tick"]
+    return select(columns, elements, [f"place % {window.step} = 0", f"time <= {until}"])
+
+
+def timeline_sql(parts: Sequence[str]) -> str:
+    """All that happens, in order (at, turn, position): each with the number of the first tick from it on.
+
+    Several evaluations can have the same time, so these are numbered, and the number is the instant.
+    """
+    before = "sum(tick) OVER (ORDER BY at, turn, position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    instant = f"CAST(1 + COALESCE({before}, 0) AS BIGINT) AS instant"
+    return select(["at", "turn", "position", "tick", instant], nested("\nUNION ALL\n".join(parts), "events"))
+
+
+def stream_time(number: int) -> str:
+    """The column of the time that a triple of the default graph has in the window of that number."""
+    return f"time_{number}"
+
+
+def default_rows(
+    windows: Sequence[tuple[int, str]], timed: bool, where: Sequence[str] = (), alias: str = "w"
+) -> str:
+    """The rows of all these windows, given by number and table; `timed`: with the time in each of them."""
+    parts = []
+    for number, table in windows:
+        columns = [f"{alias}.{name}" for name in (*COLUMNS, *INTERVAL)]
+        for other, _ in windows if timed else ():
+            time = f"{alias}.time" if other == number else "CAST(NULL AS BIGINT)"
+            columns.append(f"{time} AS {stream_time(other)}")
+        parts.append(select(columns, f"{table} AS {alias}", where))
+    return "\nUNION ALL\n".join(parts)
+
+
+def among(predicates: Sequence[str] | None, dialect: Dialect, negated: bool = False) -> list[str]:
+    """The condition that the predicate of a row w is one of these; None are all."""
+    if predicates is None:
+        return ["FALSE"] if negated else []
+    listed = ", ".join(map(dialect.string, predicates))
+    if not listed:
+        return [] if negated else ["FALSE"]
+    return [f"w.p {'NOT IN' if negated else 'IN'} ({listed})"]
+
+
+def static_too_sql(rows: str, static: str) -> str:
+    """The triples of windows that are in the static default graph as well, given as a SELECT."""
+    same = " AND ".join(f"d.{name} = w.{name}" for name in "spo")
+    triples = [f"w.{name}" for name in "spo"]
+    return select(triples, f"{nested(rows, 'w')} JOIN {nested(static, 'd')} ON {same}", distinct=True)
+
+
+def without_sql(rows: str, columns: Sequence[str], triples: str) -> str:
+    """Rows without those of certain triples."""
+    same = " AND ".join(f"x.{name} = w.{name}" for name in "spo")
+    return select([f"w.{name}" for name in columns], nested(rows, "w"),
+                  [f"NOT EXISTS (SELECT 1 FROM {triples} AS x WHERE {same})"])  # fmt: skip
+
+
+def disjoint(rows: str, times: Sequence[str]) -> str:
+    """Rows of the same triple cut where one begins or ends, and those that then coincide as one, with the
+    latest of each of their times."""
     start, end = INTERVAL
-    bounds = "\nUNION\n".join(
+    ends = "\nUNION\n".join(
         select(["s", "p", "o", f"{bound} AS bound"], nested(rows, "r")) for bound in INTERVAL
     )
     following = "lead(bound) OVER (PARTITION BY s, p, o ORDER BY bound) AS next_bound"
-    pieces = select(["s", "p", "o", "bound", following], nested(bounds, "bounds"))
+    pieces = select(["s", "p", "o", "bound", following], nested(ends, "bounds"))
     same = " AND ".join(f"r.{name} = pieces.{name}" for name in "spo")
     covering = f"{same} AND r.{start} <= pieces.bound AND r.{end} >= pieces.next_bound"
-    ranked = select(
-        ["r.s", "r.p", "r.o", "r.time", f"pieces.bound AS {start}", f"pieces.next_bound AS {end}", "r.stream",
-         "row_number() OVER (PARTITION BY r.s, r.p, r.o, pieces.bound ORDER BY r.time DESC) AS latest"],
+    by = ["r.s", "r.p", "r.o", "pieces.bound", "pieces.next_bound"]
+    time, *others = (f"max(r.{name}) AS {name}" for name in times)
+    return select(
+        [*by[:3], time, f"{by[3]} AS {start}", f"{by[4]} AS {end}", *others],
         f"{nested(rows, 'r')} JOIN {nested(pieces, 'pieces')} ON {covering}",
-    )  # fmt: skip
-    return select([*COLUMNS, *INTERVAL, "stream"], nested(ranked, "ranked"), ["latest = 1"])
+        tail=f"GROUP BY {', '.join(by)}",
+    )

@@ -1,0 +1,197 @@
+"""The tables of a batch: the elements of streams come in, windows on them go out, each made once.
+
+A table is named by a digest of what it is, so that a query finds what another one has made. Windows are views
+where nothing has to be computed but a few sums for each row: a table of them would take longer to write than
+to compute again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.nodes import Dataset
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.runtime.instants import Interval
+from rheos.runtime.place import Place
+from rheos.sql import windows as sql
+from rheos.sql.relation import INTERVAL, nested, select
+from rheos.sql.scans import static_default
+from rheos.sql.validity import ALWAYS
+
+# With more different predicates than this, nothing is decided by predicate.
+MOST_PREDICATES = 1000
+
+
+def digest(kind: str, *parts: object) -> str:
+    """The name of a table that is made from these parts."""
+    return f"{kind}_{hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()}"
+
+
+class Tables:
+    """What has been made in a place for one batch, from tables of elements."""
+
+    def __init__(self, place: Place, elements: Mapping[str, str]) -> None:
+        self.place = place
+        self.elements = elements
+        self._made: set[str] = set()
+        self._shown: dict[str, str] = {}
+        self._held: dict[str, list[Interval]] = {}
+        self._predicates: dict[str, tuple[str, ...] | None] = {}
+        self._first_place: dict[str, int] = {}
+
+    def new(self, name: str) -> bool:
+        """Whether this is the first to ask for a table; it is then the one to make it."""
+        if name in self._made:
+            return False
+        self._made.add(name)
+        return True
+
+    def show(self, name: str, table: str) -> None:
+        """Give a table the name by which statements know it."""
+        if self._shown.get(name) != table:
+            self._shown[name] = table
+            self.place.view(name, f"SELECT * FROM {table}")
+
+    def followed(self, stream: str) -> str:
+        """The elements of a stream, each with the next of the same triple."""
+        elements = self.elements[stream]
+        name = digest("followed", elements)
+        if not self.new(name):
+            return name
+        if not self.place.nearby:
+            self.place.make(name, sql.followed_sql(elements))
+            return name
+        found = self.place.ask(f"SELECT place, hash(s, p, o) AS hash FROM {elements}")
+        repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
+        if not len(repeated):
+            self.place.view(name, sql.alone_sql(elements))
+        elif len(repeated) > len(found) // 4:
+            self.place.make(name, sql.followed_sql(elements))
+        else:
+            candidates, again = digest("repeated", elements), digest("again", elements)
+            self.place.put(candidates, pa.table({"place": repeated}))
+            self.place.make(again, sql.again_sql(elements, candidates))
+            self.place.view(name, sql.joined_again_sql(elements, again))
+        return name
+
+    def seen(self, stream: str, window: Window, since: int) -> str:
+        """The elements that a query sees that was registered after so many of them."""
+        followed = self.followed(stream)
+        if not since:
+            return followed
+        if isinstance(window, LogicalWindow) and self.first_place(stream) > since:
+            return followed  # those before it have long left; nothing counts them
+        name = digest("seen", followed, since)
+        if self.new(name):
+            self.place.view(name, sql.since_sql(followed, since))
+        return name
+
+    def first_place(self, stream: str) -> int:
+        if stream not in self._first_place:
+            found = self.place.ask(f"SELECT min(place) AS first FROM {self.elements[stream]}")
+            self._first_place[stream] = found.column(0)[0].as_py() or 2**62
+        return self._first_place[stream]
+
+    def window(self, window: Window, elements: str, moves: str | None = None) -> str:
+        name = digest("window", elements, window, moves)
+        if self.new(name):
+            made = self.place.view if moves is None else self.place.make
+            made(name, sql.window_sql(window, elements, moves))
+        return name
+
+    def held(self, window: LogicalWindow, elements: str) -> list[Interval]:
+        """The intervals in which a logical window holds something."""
+        name = digest("held", elements, window)
+        if name not in self._held:
+            found = self.place.ask(sql.held_sql(window, elements))
+            self._held[name] = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        return self._held[name]
+
+    def first_move(self, window: PhysicalWindow, elements: str, until: int) -> list[Interval]:
+        """The interval from the first move of a physical window on: it is never empty again."""
+        first = self.place.ask(sql.first_move_sql(window, elements, until)).column(0)[0].as_py()
+        return [] if first is None else [(first, 2**62)]
+
+    # --- the default graph -----------------------------------------------------------------------
+
+    def predicates(self, stream: str) -> tuple[str, ...] | None:
+        """The predicates of the elements of a stream; None if there are many."""
+        if stream not in self._predicates:
+            few = f"SELECT DISTINCT p FROM {self.elements[stream]} LIMIT {MOST_PREDICATES + 1}"
+            found = self.place.ask(few).column(0).to_pylist()
+            self._predicates[stream] = tuple(sorted(found)) if len(found) <= MOST_PREDICATES else None
+        return self._predicates[stream]
+
+    def default(
+        self, windows: Sequence[tuple[int, str, str]], dataset: Dataset | None, timed: bool
+    ) -> tuple[str, str]:
+        """The windows (number, stream, table) that are part of the default graph as one set of triples, and
+        the table of those that are in its static part too.
+
+        These are left out of the windows. Only if the query is `timed`, if it asks for the time of its
+        triples, are they in, also where only the static graph has them; then it is the scan of
+        the static part that leaves them out.
+        """
+        default = () if dataset is None else dataset.default
+        parts = windows, default, timed
+        name, both, careful = digest("default", *parts), digest("both", *parts), digest("careful", *parts)
+        if not self.new(name):
+            return name, both
+        place, dialect = self.place, self.place.dialect
+        static = static_default(dataset, dialect)
+        shared, mixed = self.mixed(windows, static)
+        tables = [(number, table) for number, _, table in windows]
+        times = ["time", *(sql.stream_time(number) for number, _ in tables if timed)]
+        columns = [*sql.COLUMNS, *INTERVAL, *times[1:]]
+        rows = sql.default_rows(tables, timed, sql.among(shared, dialect))
+        nothing = not shared and shared is not None
+        triples = select(["s", "p", "o"], nested(rows, "w"), ["FALSE"]) if nothing else (
+            sql.static_too_sql(rows, static)
+        )  # fmt: skip
+        place.make(both, triples)
+        plain = sql.default_rows(tables, timed, sql.among(mixed, dialect, negated=True))
+        if mixed == ():
+            place.view(name, plain)
+            return name, both
+        rows = sql.default_rows(tables, timed, sql.among(mixed, dialect))
+        if timed:
+            always = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+            no_times = [f"CAST(NULL AS BIGINT) AS {time}" for time in times]
+            rows += "\nUNION ALL\n" + select(["s", "p", "o", no_times[0], *always, *no_times[1:]], both)
+        else:
+            rows = sql.without_sql(rows, columns, both)
+        place.make(careful, sql.disjoint(rows, times) if timed or len(tables) > 1 else rows)
+        chosen = select(columns, careful)
+        place.view(name, chosen if mixed is None else f"{plain}\nUNION ALL\n{chosen}")
+        return name, both
+
+    def mixed(
+        self, windows: Sequence[tuple[int, str, str]], static: str
+    ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """The predicates that the windows share with the static graph, and those that also two of the windows
+        share: only of these can a triple be there twice. None are all, if there are many."""
+        found = [self.predicates(stream) for _, stream, _ in windows]
+        lists = [predicates for predicates in found if predicates is not None]
+        if len(lists) < len(found):
+            return None, None
+        every = [predicate for predicates in lists for predicate in predicates]
+        if not every:
+            return (), ()
+        listed = ", ".join(map(self.place.dialect.string, sorted(set(every))))
+        asked = select(["p"], nested(static, "d"), [f"p IN ({listed})"], distinct=True)
+        shared = tuple(sorted(self.place.ask(asked).column(0).to_pylist()))
+        twice = {predicate for predicate in every if every.count(predicate) > 1}
+        return shared, tuple(sorted(twice.union(shared)))
+
+
+def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The places of those elements that share their hash with another one."""
+    order = np.argsort(hashes)
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    chosen = np.zeros(len(hashes), dtype=bool)
+    chosen[order[1:][same]] = chosen[order[:-1][same]] = True
+    return places[chosen]
