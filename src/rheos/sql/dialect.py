@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -262,8 +262,28 @@ class Dialect(ABC):
         """The value whose keys come first (or last); NULL keys are smallest."""
 
     @abstractmethod
-    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
-        """The texts of a group for which `where` holds, in the order of `order`."""
+    def struct(self, fields: Mapping[str, str]) -> str:
+        """One value of several; structs compare by their fields in order."""
+
+    @abstractmethod
+    def gather(self, value: str) -> str:
+        """An aggregate that keeps all the values of a group."""
+
+    @abstractmethod
+    def gathered(self, lists: str, only: str) -> str:
+        """All values of several lists that `gather` made, in order; `only` is a FILTER for the lists."""
+
+    @abstractmethod
+    def gathered_total(self, lists: str, only: str) -> str:
+        """The sum of doubles that were gathered, added in order; 0 or NULL for none."""
+
+    @abstractmethod
+    def gathered_texts(self, lists: str, only: str, field: str, separator: str) -> str:
+        """A field of the structs that were gathered, in order, as one text; empty or NULL for none."""
+
+    @abstractmethod
+    def join_texts(self, text: str, separator: str, order: str) -> str:
+        """The texts of a group, in the order of `order`."""
 
     # --- relations --------------------------------------------------------------------------------
 

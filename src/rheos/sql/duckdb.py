@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -169,8 +169,24 @@ class DuckDB(Dialect):
     def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
         return f"{'arg_max' if descending else 'arg_min'}({value}, row({', '.join(keys)}))"
 
-    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
-        return f"string_agg({text}, {self.string(separator)} ORDER BY {order}) FILTER (WHERE {where})"
+    def struct(self, fields: Mapping[str, str]) -> str:
+        return "{" + ", ".join(f"'{name}': {sql}" for name, sql in fields.items()) + "}"
+
+    def gather(self, value: str) -> str:
+        return f"list({value})"
+
+    def gathered(self, lists: str, only: str) -> str:
+        return f"list_sort(flatten(list({lists}){only}))"
+
+    def gathered_total(self, lists: str, only: str) -> str:
+        return f"list_sum({self.gathered(lists, only)})"
+
+    def gathered_texts(self, lists: str, only: str, field: str, separator: str) -> str:
+        texts = f"list_transform({self.gathered(lists, only)}, lambda each: each.{field})"
+        return f"array_to_string({texts}, {self.string(separator)})"
+
+    def join_texts(self, text: str, separator: str, order: str) -> str:
+        return f"string_agg({text}, {self.string(separator)} ORDER BY {order})"
 
     # --- relations --------------------------------------------------------------------------------
 
@@ -204,10 +220,7 @@ class DuckDB(Dialect):
         )
 
     def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
-        structs = (
-            "{" + ", ".join(f"'{name}': {sql}" for name, sql in zip(columns, row, strict=True)) + "}"
-            for row in rows
-        )
+        structs = (self.struct(dict(zip(columns, row, strict=True))) for row in rows)
         listed = ",\n  ".join(structs)
         return f"SELECT unnest([\n  {listed}\n], recursive := true)\nFROM {source}"
 

@@ -5,15 +5,16 @@ In a context with keys each works for every value of the keys apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Aggregate
 from rheos.algebra.nodes import Aggregated, Distinct, Group, OrderBy, Project, Slice
-from rheos.algebra.variables import certain, used
+from rheos.algebra.variables import certain, has_exists, used
 from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.context import Context
+from rheos.sql.grouped import Parted, Whole
 from rheos.sql.joins import same_keys
 from rheos.sql.relation import INSTANT, Relation, Sort, nested, select
 from rheos.sql.rows import Rows
@@ -33,37 +34,32 @@ OF_NO_ROWS = {
 
 
 def group(node: Group, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(spread(compiler.node(node.pattern, context), compiler), context)
-    keys = [key.column for key in rows.relation.keys]
-    present = [key.name for key in node.keys if key.name in rows.relation.variables]
-    by = [f"{rows.alias}.{column}" for column in [*keys, *map(compiler.column, present)]]
+    inner = compiler.node(node.pattern, context)
+    if any(needs_rows(aggregate) for _, aggregate in node.aggregates):
+        inner = spread(inner, compiler)
+    rows = compiler.rows(inner, context)
+    present = [key.name for key in node.keys if key.name in inner.variables]
     absent = [key.name for key in node.keys if key.name not in present]
     variables = present + absent + [variable.name for variable, _ in node.aggregates]
-    groups = Grouped(rows.relation, context, compiler, compiler.fresh("r"))
+    by = [f"{rows.alias}.{key.column}" for key in inner.keys]
+    by += [f"{rows.alias}.{compiler.column(name)}" for name in present]
+    grouping = Parted if inner.valid else Whole
+    groups = grouping(inner, context, compiler, compiler.fresh("r"), below=rows, by=by)
     found = [
-        f"{aggregate_sql(aggregate, rows, groups, by, rows.columns())} AS {compiler.column(variable.name)}"
+        f"{aggregate_sql(aggregate, rows, groups, inner.variables)} AS {compiler.column(variable.name)}"
         for variable, aggregate in node.aggregates
     ]
-    collected = [f"{sql} AS {name}" for sql, name in groups.collected.items()]
-    grouping = f"GROUP BY {', '.join(by)}" if by else grouping_of_all(node)
-    below = select([*by, *collected] or ["count(*) AS unit"], rows.source(*collected), tail=grouping)
-    groups.relation = Relation(below, tuple(present), frozenset(), rows.relation.keys)
+    keys = (INSTANT, *inner.keys) if inner.valid else inner.keys
+    groups.relation = Relation(groups.sql(grouping_of_all(node)), tuple(present), frozenset(), keys)
     columns = groups.columns() + [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
     sql = select(columns + found, groups.source(*found))
-    relation = Relation(sql, tuple(variables), certain(node), rows.relation.keys)
+    relation = Relation(sql, tuple(variables), certain(node), keys)
     return every_key(relation, node, context, compiler) if keys and not node.keys else relation
 
 
-@dataclass
-class Grouped(Rows):
-    """The rows of a grouping that is still being put together: what they collect are its columns."""
-
-    collected: dict[str, str] = field(default_factory=dict)
-
-    def collect(self, sql: str) -> str:
-        if sql not in self.collected:
-            self.collected[sql] = self.compiler.fresh("collected")
-        return f"{self.alias}.{self.collected[sql]}"
+def needs_rows(aggregate: Aggregate) -> bool:
+    """Whether an aggregate wants the rows of each instant: EXISTS asks for the instant of a row."""
+    return has_exists(aggregate.argument)
 
 
 def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rheos.sql.constants import DATE_TIME
@@ -143,9 +143,25 @@ class Spark(Dialect):
     def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
         return f"{'max_by' if descending else 'min_by'}({value}, struct({', '.join(keys)}))"
 
-    def join_texts(self, text: str, separator: str, order: str, where: str) -> str:
-        aggregated = f"listagg({text}, {self.string(separator)}) WITHIN GROUP (ORDER BY {order})"
-        return f"{aggregated} FILTER (WHERE {where})"
+    def struct(self, fields: Mapping[str, str]) -> str:
+        return "struct(" + ", ".join(f"{sql} AS {name}" for name, sql in fields.items()) + ")"
+
+    def gather(self, value: str) -> str:
+        return f"collect_list({value})"
+
+    def gathered(self, lists: str, only: str) -> str:
+        return f"array_sort(flatten(collect_list({lists}){only}))"
+
+    def gathered_total(self, lists: str, only: str) -> str:
+        added = "(total, each) -> total + each"
+        return f"aggregate({self.gathered(lists, only)}, CAST(0 AS DOUBLE), {added})"
+
+    def gathered_texts(self, lists: str, only: str, field: str, separator: str) -> str:
+        texts = f"transform({self.gathered(lists, only)}, each -> each.{field})"
+        return f"array_join({texts}, {self.string(separator)})"
+
+    def join_texts(self, text: str, separator: str, order: str) -> str:
+        return f"listagg({text}, {self.string(separator)}) WITHIN GROUP (ORDER BY {order})"
 
     # --- relations --------------------------------------------------------------------------------
 
@@ -168,10 +184,7 @@ class Spark(Dialect):
         return None
 
     def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
-        structs = (
-            "struct(" + ", ".join(f"{sql} AS {name}" for name, sql in zip(columns, row, strict=True)) + ")"
-            for row in rows
-        )
+        structs = (self.struct(dict(zip(columns, row, strict=True))) for row in rows)
         listed = ",\n  ".join(structs)
         return f"SELECT inline(array(\n  {listed}\n))\nFROM {source}"
 

@@ -30,28 +30,36 @@ def spread(relation: Relation, compiler: Compiler) -> Relation:
     """The relation with the instant as a key; a static one stays as it is."""
     if not relation.valid:
         return relation
-    return with_instants(relation, compiler, "JOIN", [FROM, UNTIL])
+    return with_instants(relation, compiler, static=False)
 
 
 def at_every_instant(relation: Relation, compiler: Compiler) -> Relation:
     """As `spread`, and a static relation is repeated for each instant."""
     if not is_static(relation):
         return spread(relation, compiler)
-    return with_instants(relation, compiler, "CROSS JOIN", [])
+    return with_instants(relation, compiler, static=True)
 
 
-def with_instants(relation: Relation, compiler: Compiler, how: str, interval: Sequence[str]) -> Relation:
+def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Relation:
     rows, instants = compiler.fresh("r"), compiler.fresh("i")
     kept = [key.column for key in relation.keys]
     kept += [compiler.column(name) for name in relation.variables]
     kept += [item.column for item in relation.sort]
     columns = [f"{instants}.{INSTANT.column}", *(f"{rows}.{column}" for column in kept)]
-    source = f"{nested(relation.sql, rows)} {how} instants AS {instants}"
-    if interval:
-        column = f"{instants}.{INSTANT.column}"
-        source += f"\nON {column} >= {rows}.{FROM} AND {column} < {rows}.{UNTIL}"
+    if static:
+        source = f"{nested(relation.sql, rows)} CROSS JOIN instants AS {instants}"
+    else:
+        source = holding(nested(relation.sql, rows), rows, instants)
     keys = (INSTANT, *relation.keys)
     return replace(relation, sql=select(columns, source), keys=keys, valid=False)
+
+
+def holding(item: str, alias: str, instants: str) -> str:
+    """An item of FROM whose rows have intervals, each row beside every instant in its own."""
+    instant = f"{instants}.{INSTANT.column}"
+    return (
+        f"{item} JOIN instants AS {instants}\nON {instant} >= {alias}.{FROM} AND {instant} < {alias}.{UNTIL}"
+    )
 
 
 def overlap(left: str, right: str) -> list[str]:

@@ -1,0 +1,112 @@
+"""Groupings: the rows of a relation and what to collect of each group come in, one row per group goes out.
+
+`Whole` groups rows as they are. `Parted` groups rows that hold for a while: first those of a group with the
+same interval, which makes a few parts of many rows, then, at each instant, the parts that hold. So the work
+for a window of ten minutes that moves by ten seconds is done once per row, and sixty times only per part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rheos.sql.collected import Collected, filter_clause
+from rheos.sql.relation import INSTANT, nested, select
+from rheos.sql.rows import Rows
+from rheos.sql.validity import FROM, UNTIL, holding
+
+PRECEDING = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+
+
+@dataclass(kw_only=True)
+class Whole(Rows):
+    """The groups as rows of their own, while they are put together: what they collect are their columns."""
+
+    below: Rows
+    by: Sequence[str]
+    collected: dict[str, str] = field(default_factory=dict)
+
+    def collect(
+        self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
+    ) -> str:
+        """The column of an aggregate over the rows `where` something holds and, of those of a group
+        with the same values in the columns `distinct`, over one."""
+        if distinct is not None and item.different is not None and where is None:
+            return self._collected(item.different)
+        first = None if distinct is None else self.first_of_its_kind(distinct)
+        return self._collected(item.whole + filter_clause(where, first))
+
+    def _collected(self, sql: str) -> str:
+        if sql not in self.collected:
+            self.collected[sql] = self.compiler.fresh("collected")
+        return f"{self.alias}.{self.collected[sql]}"
+
+    def first_of_its_kind(self, columns: Sequence[str]) -> str:
+        """Whether a row is the first of its group with the same values in some columns."""
+        by = ", ".join([*self.by, *columns]) or "1"
+        order = columns[0] if columns else "1"
+        number = self.below.share(f"row_number() OVER (PARTITION BY {by} ORDER BY {order})")
+        return f"{number} = 1"
+
+    def sql(self, of_all: str) -> str:
+        """The rows of the groups; `of_all` ends the statement where all rows are one group."""
+        collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
+        grouping = f"GROUP BY {', '.join(self.by)}" if self.by else of_all
+        columns = [*self.by, *collected] or ["count(*) AS unit"]
+        return select(columns, self.below.source(*collected), tail=grouping)
+
+
+@dataclass(kw_only=True)
+class Parted(Whole):
+    """The groups of each instant, from rows that hold for intervals."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    starts: dict[str, str] = field(default_factory=dict)
+    parts_alias: str = field(init=False)
+    instants_alias: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parts_alias, self.instants_alias = self.compiler.fresh("p"), self.compiler.fresh("i")
+
+    @property
+    def instant(self) -> str:
+        return f"{self.instants_alias}.{INSTANT.column}"
+
+    def collect(
+        self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
+    ) -> str:
+        part = item.part + filter_clause(where, item.part_where)
+        if part not in self.parts:
+            self.parts[part] = self.compiler.fresh("part")
+        first = None if distinct is None else self.first_of_its_kind(distinct)
+        return self._collected(item.combined(f"{self.parts_alias}.{self.parts[part]}", filter_clause(first)))
+
+    def first_of_its_kind(self, columns: Sequence[str]) -> str:
+        """Whether the rows of a part are, at an instant, the first of their group with the same values.
+
+        Of rows that are alike in this, each counts from where those that began before it have all ended:
+        at every instant at which some of them hold, exactly one counts.
+        """
+        begin, end = (f"{self.below.alias}.{bound}" for bound in (FROM, UNTIL))
+        alike = ", ".join([*self.by, *columns])
+        over = f"{f'PARTITION BY {alike} ' if alike else ''}ORDER BY {begin} {PRECEDING}"
+        reached = self.below.share(f"max({end}) OVER ({over})")
+        start = f"least({end}, greatest({begin}, COALESCE({reached}, {begin})))"
+        if start not in self.starts:
+            self.starts[start] = self.compiler.fresh("counts_from")
+        return f"{self.instant} >= {self.parts_alias}.{self.starts[start]}"
+
+    def sql(self, of_all: str) -> str:
+        interval = [f"{self.below.alias}.{bound}" for bound in (FROM, UNTIL)]
+        starts = [f"{sql} AS {name}" for sql, name in self.starts.items()]
+        parts = [f"{sql} AS {name}" for sql, name in self.parts.items()]
+        parted = select(
+            [*self.by, *interval, *starts, *parts],
+            self.below.source(*starts, *parts),
+            tail=f"GROUP BY {', '.join([*self.by, *interval, *self.starts])}",
+        )
+        names = [column.removeprefix(f"{self.below.alias}.") for column in self.by]
+        by = [self.instant, *(f"{self.parts_alias}.{name}" for name in names)]
+        collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
+        held = holding(nested(parted, self.parts_alias), self.parts_alias, self.instants_alias)
+        return select([*by, *collected], held, tail=f"GROUP BY {', '.join(by)}")
