@@ -1,78 +1,157 @@
-"""The slow, obvious evaluator of C-SPARQL: for each instant, put the windows into a store and ask it.
+"""The slow, obvious evaluator of C-SPARQL: for each evaluation, put the windows into a store and ask it.
 
 It knows nothing of the engine but the windows of a query, and takes its semantics from the definitions alone.
+What SPARQL has no word for, the time of a triple, the queries given to it ask for by functions:
+
+    :time(s, p, o, …)          the latest time of these triples in the windows of the default graph
+    :timeIn(w, s, p, o, …)     the same in one of these windows
+    :timeOf(g, s, p, o, …)     in the window that is the named graph g
 """
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyoxigraph as ox
 
-from rheos.algebra.streams import Continuous, LogicalWindow
+from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
 from rheos.terms import encode
 
+EX = "http://ex/"
 Triple = tuple[str, str, str]
 Element = tuple[str, str, str, int]
-Answers = Counter[tuple[object, ...]]
+# The rows of an evaluation, in no order, and its time.
+Answer = tuple[int, Counter[tuple[object, ...]]]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A query, its SPARQL part alone, static triples, and the elements of each stream in their order."""
+    """A query, its SPARQL part alone, static triples, and the elements of each stream in their order.
+
+    `since` says how many elements of each stream were there before the query.
+    """
 
     query: Continuous
     sparql: str
     static: Sequence[Triple]
     streams: Mapping[str, Sequence[Element]]
+    since: Mapping[str, int]
+
+    def elements(self, number: int) -> Sequence[Element]:
+        """What the window of that number gets to see."""
+        stream = self.query.windows[number].stream
+        return self.streams[stream][self.since.get(stream, 0) :]
 
 
-def instants(query: Continuous, until: int) -> list[int]:
-    """Every multiple of COMPUTED EVERY, or of the step of any window."""
-    steps = {w.window.step for w in query.windows if isinstance(w.window, LogicalWindow)}
-    periods = {query.every} if query.every is not None else steps
-    return sorted({instant for period in periods for instant in range(0, until + 1, period)})
+@dataclass(frozen=True, order=True)
+class Moment:
+    """An evaluation: at a time, by the clock (after all the windows) or by a window that has got its n-th
+    triple."""
+
+    at: int
+    window: int
+    triples: int = 0
 
 
-def window(case: Case, number: int, instant: int) -> Iterator[Triple]:
-    """The triples in a window of the query at an instant."""
-    stream = case.query.windows[number]
-    assert isinstance(stream.window, LogicalWindow)
-    end = instant // stream.window.step * stream.window.step
-    for *triple, time in case.streams[stream.stream]:
-        if end - stream.window.range < time <= end:
-            yield triple[0], triple[1], triple[2]
+def moments(case: Case, after: int, until: int) -> list[Moment]:
+    """Every multiple of COMPUTED EVERY; or else of the step of any window, and all moves of physical ones."""
+    clock = len(case.query.windows)
+    found = set()
+    periods = {w.window.step for w in case.query.windows if isinstance(w.window, LogicalWindow)}
+    if case.query.every is not None:
+        periods = {case.query.every}
+    for period in periods:
+        found |= {Moment(instant, clock) for instant in range(0, until + 1, period)}
+    for number, stream in enumerate(case.query.windows):
+        if case.query.every is None and isinstance(stream.window, PhysicalWindow):
+            for triples, element in enumerate(case.elements(number), start=1):
+                if triples % stream.window.step == 0:
+                    found.add(Moment(element[3], number, triples))
+    return sorted(moment for moment in found if after < moment.at <= until)
 
 
-def quad(triple: Triple, graph: str | None = None) -> ox.Quad:
-    s, p, o = (ox.NamedNode(term[1:-1]) for term in triple)
-    return ox.Quad(s, p, o, ox.NamedNode(graph[1:-1]) if graph else ox.DefaultGraph())
+def window(case: Case, number: int, moment: Moment) -> Iterator[Element]:
+    """The elements in a window of the query at a moment."""
+    kind = case.query.windows[number].window
+    elements = case.elements(number)
+    if isinstance(kind, LogicalWindow):
+        end = moment.at // kind.step * kind.step
+        yield from (element for element in elements if end - kind.range < element[3] <= end)
+        return
+    moves = [
+        triples
+        for triples, element in enumerate(elements, start=1)
+        if triples % kind.step == 0 and Moment(element[3], number, triples) <= moment
+    ]
+    last = max(moves, default=0)
+    yield from elements[max(0, last - kind.triples) : last]
 
 
-def answers(case: Case, columns: Sequence[str], until: int) -> Answers:
-    """All answers up to a time, each with its instant."""
-    found: Answers = Counter()
-    for instant in instants(case.query, until):
+def node(term: str) -> ox.NamedNode:
+    return ox.NamedNode(term[1:-1])
+
+
+def quad(triple: Sequence[str], graph: str | None = None) -> ox.Quad:
+    s, p, o = map(node, triple)
+    return ox.Quad(s, p, o, node(graph) if graph else ox.DefaultGraph())
+
+
+def date_time(micros: int) -> ox.Literal:
+    text = (datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=micros)).isoformat()
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return ox.Literal(text + "Z", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))
+
+
+def time_functions(
+    case: Case, windows: Sequence[Sequence[Element]]
+) -> dict[ox.NamedNode, Callable[..., ox.Literal | None]]:
+    def latest(numbers: Sequence[int], terms: Sequence[Any]) -> ox.Literal | None:
+        asked = [tuple(map(str, terms[at : at + 3])) for at in range(0, len(terms), 3)]
+        found = [time for number in numbers for *triple, time in windows[number] if tuple(triple) in asked]
+        return date_time(max(found)) if found else None
+
+    streams = list(enumerate(case.query.windows))
+    default = [number for number, stream in streams if not stream.named]
+
+    def of(graph: Any) -> list[int]:
+        return [number for number, stream in streams if stream.stream == str(graph)]
+
+    return {
+        ox.NamedNode(EX + "time"): lambda *terms: latest(default, terms),
+        ox.NamedNode(EX + "timeIn"): lambda graph, *terms: latest(
+            [number for number in of(graph) if number in default], terms
+        ),
+        ox.NamedNode(EX + "timeOf"): lambda graph, *terms: latest(of(graph), terms),
+    }
+
+
+def answers(case: Case, columns: Sequence[str], after: int, until: int) -> list[Answer]:
+    """All that is reported in a span of time, in order."""
+    found: list[Answer] = []
+    for moment in moments(case, after, until):
+        windows = [list(window(case, number, moment)) for number in range(len(case.query.windows))]
+        if not any(windows):
+            continue
         store = ox.Store()
         store.extend(quad(triple) for triple in case.static)
-        empty = True
-        for number, stream in enumerate(case.query.windows):
-            for triple in window(case, number, instant):
-                empty = False
+        for stream, elements in zip(case.query.windows, windows, strict=True):
+            for *triple, _ in elements:
                 store.add(quad(triple, stream.stream))
                 if not stream.named:
                     store.add(quad(triple))
-        if empty:
-            continue
-        result = store.query(case.sparql)
+        result = store.query(case.sparql, custom_functions=time_functions(case, windows))
+        rows: Counter[tuple[object, ...]] = Counter()
         if isinstance(result, ox.QueryBoolean):
-            found[(instant, bool(result))] += 1
+            rows[(bool(result),)] += 1
         elif isinstance(result, ox.QueryTriples):
-            found.update({(instant, *map(encode, triple)) for triple in result})
+            rows.update({tuple(map(encode, triple)) for triple in result})
         else:
             for solution in result:
                 terms = (solution[name] for name in columns)
-                found[(instant, *(None if term is None else encode(term) for term in terms))] += 1
+                rows[tuple(None if term is None else encode(term) for term in terms)] += 1
+        found.append((moment.at, rows))
     return found

@@ -127,24 +127,26 @@ class Batch:
         change = np.unique(np.concatenate(changes))
         clock = pa.table(
             {
-                "at": np.concatenate([change, times]),
+                "time": np.concatenate([change, times]),
                 "turn": np.repeat([0, len(seen) + 1], [len(change), len(times)]),
-                "position": np.zeros(len(change) + len(times), np.int64),
+                "ending": np.zeros(len(change) + len(times), np.int64),
                 "tick": np.repeat([0, 1], [len(change), len(times)]),
             }
         )
         self.place.put(f"clock_{name}", clock)
-        parts.append(f"SELECT at, turn, position, tick FROM clock_{name}")
+        parts.append(f"SELECT time, turn, ending, tick FROM clock_{name}")
         self.place.make(f"timeline_{name}", sql.timeline_sql(parts))
-        return self.place.ask(f"SELECT instant, at FROM timeline_{name} WHERE tick = 1 ORDER BY instant")
+        return self.place.ask(
+            f"SELECT instant, time AS at FROM timeline_{name} WHERE tick = 1 ORDER BY instant"
+        )
 
     def moves(self, name: str, number: int, window: LogicalWindow | PhysicalWindow) -> str:
-        """The view (position, instant) of where a window has its end from which instant on."""
+        """The view (ending, instant) of where a window has its end from which instant on."""
         logical = isinstance(window, LogicalWindow)
         moves = f"moves_{0 if logical else number}_{name}"
         if self.tables.new(moves):
-            position, turn = ("at", 0) if logical else ("position", number)
-            columns = f"{position} AS position, instant"
+            ending, turn = ("time", 0) if logical else ("ending", number)
+            columns = f"{ending} AS ending, instant"
             self.place.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
         return moves
 

@@ -75,7 +75,7 @@ def window_sql(window: Window, elements: str, moves: str | None = None) -> str:
     """The rows of a window on followed elements.
 
     Without `moves` the ends of the window are its instants, as those of a logical window can be. Otherwise
-    `moves` is a table (position, instant): at which instant the window first has its end there.
+    `moves` is a table (ending, instant): at which instant the window first has its end there.
     """
     entry, leaving, again = bounds(window)
     stay = [f"{entry} AS entry", f"least({leaving}, COALESCE({again}, {leaving})) AS leaving"]
@@ -83,8 +83,8 @@ def window_sql(window: Window, elements: str, moves: str | None = None) -> str:
     first, last = INTERVAL
     if moves is None:
         return select([*COLUMNS, f"entry AS {first}", f"leaving AS {last}"], staying, ["entry < leaving"])
-    source = f"{staying} JOIN {moves} AS a ON a.position = e.entry"
-    source += f" LEFT JOIN {moves} AS b ON b.position = e.leaving"
+    source = f"{staying} JOIN {moves} AS a ON a.ending = e.entry"
+    source += f" LEFT JOIN {moves} AS b ON b.ending = e.leaving"
     never = 2**62  # it has not left yet
     until = f"COALESCE(b.instant, {never})"
     columns = [*(f"e.{name}" for name in COLUMNS), f"a.instant AS {first}", f"{until} AS {last}"]
@@ -109,18 +109,18 @@ def moves_sql(number: int, window: PhysicalWindow, elements: str, after: int, un
     """The moves of the query's window of that number up to a time, as rows of a timeline; those after
     another time are ticks, if it `ticks` with them."""
     tick = f"CASE WHEN time > {after} THEN 1 ELSE 0 END" if ticks else "0"
-    columns = ["time AS at", f"{number} AS turn", "place AS position", f"{tick} AS tick"]
+    columns = ["time", f"{number} AS turn", "place AS ending", f"{tick} AS tick"]
     return select(columns, elements, [f"place % {window.step} = 0", f"time <= {until}"])
 
 
 def timeline_sql(parts: Sequence[str]) -> str:
-    """All that happens, in order (at, turn, position): each with the number of the first tick from it on.
+    """All that happens, in order (time, turn, ending): each with the number of the first tick from it on.
 
     Several evaluations can have the same time, so these are numbered, and the number is the instant.
     """
-    before = "sum(tick) OVER (ORDER BY at, turn, position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    before = "sum(tick) OVER (ORDER BY time, turn, ending ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     instant = f"CAST(1 + COALESCE({before}, 0) AS BIGINT) AS instant"
-    return select(["at", "turn", "position", "tick", instant], nested("\nUNION ALL\n".join(parts), "events"))
+    return select(["time", "turn", "ending", "tick", instant], nested("\nUNION ALL\n".join(parts), "events"))
 
 
 def stream_time(number: int) -> str:
