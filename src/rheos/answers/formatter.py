@@ -52,6 +52,7 @@ class Formatter:
         self.queries = (*(query for query, _ in once), *queries)
         self.width = width
         self.once = once
+        self._prefixes = {query.name: query.prefixes for query in self.queries}
         for query in self.queries:
             self.check(query)
         if format == "nquads" and once:
@@ -104,18 +105,19 @@ class Formatter:
             return f"{heading}  {_word(answered.column(TIME_COLUMNS)[0].as_py())}\n\n"
         columns = answered.columns[TIME_COLUMNS:]
         terms = pa.table(columns, names=list(query.columns)) if columns else answered.select([])
-        return f"{heading}\n{tabulated(query, tables.printable(terms), self.width)}\n"
+        return f"{heading}\n{self._grid(query, tables.printable(terms))}\n"
 
+    def _grid(self, query: QueryInfo, terms: pa.Table) -> str:
+        """Rows for human eyes: for a terminal of some width, or plain."""
+        prefixes = self._prefixes.get(query.name, query.prefixes)
+        if self.width is None:
+            return tables.plain(query.columns, terms, prefixes)
+        from rich.console import Console
 
-def tabulated(query: QueryInfo, terms: pa.Table, width: int | None) -> str:
-    """Rows for human eyes: for a terminal of this width, or plain."""
-    if width is None:
-        return tables.plain(query.columns, terms, query.prefixes)
-    from rich.console import Console
-
-    text = StringIO()
-    tables.show(query.columns, terms, query.prefixes, Console(file=text, force_terminal=True, width=width))
-    return text.getvalue()
+        text = StringIO()
+        console = Console(file=text, force_terminal=True, width=self.width)
+        tables.show(query.columns, terms, prefixes, console)
+        return text.getvalue()
 
 
 def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:

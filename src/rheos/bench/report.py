@@ -20,11 +20,15 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        return "ok" if self.seconds <= self.target else "missed"
+        return verdict(self.seconds <= self.target)
 
     @property
     def cells(self) -> list[str]:
         return [self.what, duration(self.seconds), duration(self.target), self.verdict]
+
+
+def verdict(reached: bool) -> str:
+    return "ok" if reached else "missed"
 
 
 def timed(action: Callable[[], object]) -> float:

@@ -1,0 +1,70 @@
+"""A number of triples and a seed come in; a stream of passages at toll gates and the city behind it go out.
+
+A passage is one triple, `passage:N v:through gate:G`, and there are so many a second of event time. The
+static graph has the street of each gate, and streets in districts. Both are the same for the same seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from rheos.bench.data import CITY, VOCABULARY, XSD
+
+STREAM = "http://example.org/stream/passages"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PER_SECOND = 1000
+GATES = 100
+DISTRICTS = 20
+STATIC_TRIPLES = 10_000
+
+
+def lines(
+    triples: int, seed: int = 42, per_second: int = PER_SECOND, start: datetime = START
+) -> Iterator[str]:
+    """The elements of the stream, in order of time, each a line with its line feed."""
+    pick = random.Random(seed).random
+    step = 1_000_000 // per_second
+    second = ""
+    for number in range(triples):
+        seconds, microsecond = divmod((number + 1) * step, 1_000_000)
+        if not second or microsecond < step:
+            second = (start + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+        yield (
+            f"<{CITY}passage/{number}> <{VOCABULARY}through> <{CITY}gate/{int(pick() * GATES)}> "
+            f'"{second}.{microsecond:06}Z"^^<{XSD}dateTime> .\n'
+        )
+
+
+def static_lines(triples: int = STATIC_TRIPLES, seed: int = 42) -> list[str]:
+    """The city: gates in streets, streets in districts with a name and a length, exactly so many triples."""
+    chance = random.Random(seed)
+    made = [
+        f"<{CITY}gate/{gate}> <{VOCABULARY}street> <{CITY}street/{chance.randrange(1000)}> .\n"
+        for gate in range(GATES)
+    ]
+    street = 0
+    while len(made) < triples:
+        here = f"<{CITY}street/{street}>"
+        made += [
+            f"{here} <{VOCABULARY}district> <{CITY}district/{street % DISTRICTS}> .\n",
+            f'{here} <{VOCABULARY}name> "Street {street}" .\n',
+            f'{here} <{VOCABULARY}length> "{chance.randrange(50, 3000)}"^^<{XSD}integer> .\n',
+        ]
+        street += 1
+    return made[:triples]
+
+
+def write_stream(path: Path, triples: int, seed: int = 42) -> Path:
+    """The stream as a file."""
+    with open(path, "w", encoding="utf-8", newline="\n", buffering=1 << 20) as file:
+        file.writelines(lines(triples, seed))
+    return path
+
+
+def write_static(path: Path, triples: int = STATIC_TRIPLES, seed: int = 42) -> Path:
+    """The city as N-Triples."""
+    path.write_text("".join(static_lines(triples, seed)), encoding="utf-8")
+    return path
