@@ -101,7 +101,7 @@ class DuckDB(Dialect):
         whole = f"CAST(CAST(split_part({text}, '.', 1) AS BIGINT) AS {EXACT})"
         fraction = f"CAST('0.' || split_part({text}, '.', 2) AS {FRACTION})"
         return (
-            f"CASE WHEN {self.matches_all(text, '[+-]?[0-9]{0,9}[.]?[0-9]{0,9}')}"
+            f"CASE WHEN {self.matches_all(text, '[+-]?[0-9]{0,9}([.][0-9]{0,9})?')}"
             f" THEN CAST(CAST({text} AS DECIMAL(18,9)) AS {EXACT})"
             f" WHEN {self.matches_all(text, '[+]?[0-9]{1,18}[.][0-9]{1,18}')} THEN {whole} + {fraction}"
             f" WHEN {self.matches_all(text, '-[0-9]{1,18}[.][0-9]{1,18}')} THEN {whole} - {fraction}"
