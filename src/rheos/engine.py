@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
+from pathlib import Path
 from textwrap import indent
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
-from rheos.algebra.nodes import Ask, Construct, Describe, Form, Select
+from rheos.algebra.nodes import KINDS, Ask
 from rheos.algebra.printer import show
-from rheos.algebra.translate import Names, translate
-from rheos.answers.result import Kind, Result
-from rheos.errors import RheosError
+from rheos.algebra.translate import Names, translate, translate_continuous
+from rheos.answers.result import Result
+from rheos.errors import RheosError, UnsupportedError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
@@ -27,15 +29,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-Execution = Literal["auto", "local", "catalyst"]
-KINDS: dict[type[Form], Kind] = {
-    Select: "select",
-    Construct: "construct",
-    Ask: "ask",
-    Describe: "describe",
-}
-EXECUTIONS = ("auto", "local", "catalyst")
-DIALECTS = ("auto", "sparql")
+    from rheos.runtime.durable import Sink
+    from rheos.runtime.loop import Writer
+    from rheos.runtime.metrics import Metrics
+    from rheos.runtime.registry import Handle
+    from rheos.runtime.streaming import Streaming
+    from rheos.sources.base import Source
+
+Execution = Literal["auto", "local", "task", "catalyst"]
+EXECUTIONS = ("auto", "local", "task", "catalyst")
+DIALECTS = ("auto", "sparql", "csparql")
 ENTAILMENTS = ("none",)
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
@@ -45,18 +48,27 @@ LOCAL_TRIPLES = 5_000_000
 def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
     """The syntax tree of a query; QuerySyntaxError says what is wrong with it, and where."""
     one_of("dialect", dialect, DIALECTS)
-    query = parse_text(text)
-    translate(query, base or iris.DEFAULT_BASE, lenient=True)  # finds what only resolved names show
+    query = parse_text(text, dialect)
+    base = base or iris.DEFAULT_BASE
+    # Translation finds what only resolved names show.
+    if query.streams or query.registration:
+        translate_continuous(query, "query", base)
+    else:
+        translate(query, base, lenient=True)
     return query
 
 
 class Engine:
-    """Answers queries over static RDF data.
+    """Answers queries over static RDF data, and continuous queries over streams of it.
 
     `spark` is a session to use instead of an own one; `execution` says where queries run (`local`: DuckDB
     in this process; `catalyst`: Spark; `auto`: local while there are at most `local_triples` triples).
     N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark. A `quick`
     engine starts a Spark that is ready sooner and slower in the long run: for one query and out.
+
+    Continuous queries run in Spark tasks or by Catalyst (`task`, `catalyst`, or `auto`). With a `checkpoint`
+    folder a run survives its process; `dead_letters` is a file for the elements that could not be used;
+    a batch reads at most about `batch_bytes` of the streams.
     """
 
     def __init__(
@@ -69,6 +81,9 @@ class Engine:
         local_triples: int = LOCAL_TRIPLES,
         parallel_bytes: int = PARALLEL_BYTES,
         quick: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        dead_letters: str | os.PathLike[str] | None = None,
+        batch_bytes: int | None = None,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -80,6 +95,10 @@ class Engine:
         self.graphs = StaticGraphs(spark_reads, parallel_bytes=parallel_bytes)
         self._given = spark
         self._spark: SparkSession | None = None
+        self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
+        self._dead_letters = None if dead_letters is None else Path(dead_letters)
+        self._batch_bytes = batch_bytes
+        self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
 
@@ -97,14 +116,16 @@ class Engine:
         return self.graphs.load(source, graph=graph, base=base, data=data, format=format)
 
     def clear(self) -> None:
-        """Drop the static data, and keep Spark."""
+        """Drop static data, streams and queries, and keep Spark."""
+        if self._streaming is not None:
+            self._streaming.clear()
         self.graphs.clear()
 
     # --- queries ---------------------------------------------------------------------------------
 
     def query(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> Result:
         """The answer of a one-shot SPARQL query: the whole way from text to answer."""
-        tree = parse_text(text)
+        tree = one_shot(parse_text(text, "auto"))
         algebra = translate(tree, base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)
@@ -144,7 +165,7 @@ class Engine:
         """The place where a query runs."""
         chosen = execution or self.execution
         one_of("execution", chosen, EXECUTIONS)
-        if chosen == "auto":
+        if chosen in ("auto", "task"):
             small = not self.graphs.in_spark and self.graphs.size <= self.local_triples
             chosen = "local" if small else "catalyst"
         return Local(self.graphs) if chosen == "local" else Catalyst(self.graphs, self.session)
@@ -152,6 +173,80 @@ class Engine:
     def dataframe(self, table: pa.Table) -> DataFrame:
         """An answer as a Spark DataFrame."""
         return self.session().createDataFrame(table)
+
+    # --- streams ---------------------------------------------------------------------------------
+
+    def add_stream(
+        self,
+        iri: str,
+        source: str | os.PathLike[str] | Source | DataFrame,
+        *,
+        lateness: int | timedelta | None = None,
+        idle: float | None = None,
+        follow: bool = False,
+    ) -> None:
+        """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
+        Source, or a Spark streaming DataFrame with subject, predicate, object, time.
+
+        Elements may be up to `lateness` (microseconds) older than the newest before them. A live source that
+        is silent for `idle` seconds no longer holds up the instants of others. `follow` a directory or file
+        to read what is added to it.
+        """
+        allowed = lateness // timedelta(microseconds=1) if isinstance(lateness, timedelta) else lateness
+        self.streaming.add_stream(iri, source, lateness=allowed, idle=idle, follow=follow)
+
+    def register(
+        self,
+        text: str,
+        *,
+        dialect: str = "auto",
+        name: str | None = None,
+        base: str | None = None,
+        keep: bool = True,
+    ) -> Handle:
+        """Register a continuous query; what it reports is kept in the `results` of its handle, unless `keep`
+        is false, and given to the handle's subscribers."""
+        one_of("dialect", dialect, DIALECTS)
+        tree = parse_text(text, dialect)
+        return self.streaming.register(tree, name=name, base=base or self.base, keep=keep)
+
+    def run(self, timeout: float | None = None) -> bool:
+        """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""
+        return self.streaming.run(timeout)
+
+    def start(self) -> None:
+        """Run in the background, until `stop`."""
+        self.streaming.start()
+
+    def stop(self) -> None:
+        """Stop reading the streams; `start` goes on where they are."""
+        if self._streaming is not None:
+            self._streaming.stop()
+
+    def stream_to(self, output: Sink, writer: Writer) -> None:
+        """Have all answers written to `output`, in the form that the writer gives them."""
+        self.streaming.stream_to(output, writer)
+
+    @property
+    def metrics(self) -> Metrics:
+        """How far the streams are, and what the queries have answered."""
+        return self.streaming.metrics()
+
+    @property
+    def streaming(self) -> Streaming:
+        """The streaming half; without it, nothing of Spark need be imported."""
+        if self._streaming is None:
+            from rheos.runtime.streaming import Streaming
+            from rheos.sources.base import BATCH_BYTES
+
+            self._streaming = Streaming(
+                self.session,
+                self.graphs,
+                checkpoint=self._checkpoint,
+                dead_letters=self._dead_letters,
+                batch_bytes=self._batch_bytes or BATCH_BYTES,
+            )
+        return self._streaming
 
     # --- Spark -----------------------------------------------------------------------------------
 
@@ -163,6 +258,9 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the data, and of Spark if the engine started it."""
+        if self._streaming is not None:
+            self._streaming.close()
+            self._streaming = None
         self.graphs.close()
         if self._spark is not None:
             stop(self._spark)
@@ -178,6 +276,15 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def one_shot(tree: ast.Query) -> ast.Query:
+    if tree.streams or tree.registration:
+        where = tree.registration.position if tree.registration else tree.streams[0].position
+        raise UnsupportedError(
+            "this is a continuous query: register() it, or give it to `rheos run`", tree.text, where
+        )
+    return tree
 
 
 def one_of(what: str, given: str, known: tuple[str, ...]) -> None:

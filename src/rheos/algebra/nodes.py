@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rheos.algebra.expressions import Aggregate, Constant, Expression, Variable
 
@@ -274,6 +275,13 @@ class Describe:
 
 
 Form = Select | Construct | Ask | Describe
+Kind = Literal["select", "construct", "ask", "describe"]
+KINDS: dict[type[Form], Kind] = {
+    Select: "select",
+    Construct: "construct",
+    Ask: "ask",
+    Describe: "describe",
+}
 
 
 @dataclass(frozen=True, slots=True)

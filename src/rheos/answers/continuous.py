@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from rheos.answers.result import TRIPLE_COLUMNS, Kind, Result
+from rheos.algebra.nodes import Kind
+from rheos.answers.result import TRIPLE_COLUMNS, Result
 from rheos.answers.writers import json_term
 from rheos.terms import AnyTerm, split_literal
 

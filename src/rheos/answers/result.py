@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyoxigraph as ox
 
+from rheos.algebra.nodes import Kind
 from rheos.answers import table as tables
 from rheos.answers.writers import WRITERS, write_boolean
 from rheos.errors import RheosError
@@ -17,7 +18,6 @@ from rheos.terms import AnyTerm, decode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Kind = Literal["select", "construct", "ask", "describe"]
 TRIPLE_COLUMNS = ("subject", "predicate", "object")
 
 SOLUTION_FORMATS = (*WRITERS, "table")

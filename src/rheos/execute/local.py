@@ -28,7 +28,7 @@ class Local:
             if "rheos_sha" in statement.sql:
                 hashes.register(cursor)
             try:
-                # `execute`, not `sql`: a relation binds its statement once to know its columns, and again to run it.
+                # `execute`, not `sql`: a relation binds its statement to know its columns, and again to run.
                 return named(cursor.execute(statement.sql).to_arrow_table(), statement)
             except duckdb.Error as error:
                 first, *_ = str(error).splitlines() or [type(error).__name__]

@@ -196,6 +196,8 @@ def _launch(cores: int, quick: bool) -> SparkContext:
         # A JVM that is left from a session that was stopped is used again.
         gateway = SparkContext._gateway
         if gateway is None:
+            # Where Spark asks a source of streams how far it is, it takes the interpreter from here.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             with log.open("ab") as errors:
                 streams = {"stderr": errors, "stdout": errors}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]

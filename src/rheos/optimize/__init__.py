@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rheos.algebra.nodes import Query
+from rheos.algebra.streams import Continuous
 from rheos.optimize.broadcast import broadcast
 from rheos.optimize.empty_branches import empty_branches
 from rheos.optimize.order_patterns import order_patterns
@@ -29,3 +31,11 @@ def optimize(query: Query, statistics: Statistics) -> Query:
     for rule in RULES:
         query = rule(query, statistics)
     return query
+
+
+def optimize_continuous(query: Continuous) -> Continuous:
+    """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand."""
+    plan, nothing = query.query, Statistics(0, {})
+    for rule in (push_filters, prune_columns):
+        plan = rule(plan, nothing)
+    return replace(query, query=plan)

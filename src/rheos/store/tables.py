@@ -6,7 +6,7 @@ default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -133,6 +133,17 @@ def _insert(cursor: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> int
         same = " AND ".join(f"t.{column} = i.{column}" for column in columns.split(", "))
         sql += f" AND NOT EXISTS (SELECT 1 FROM {name} AS t WHERE {same})"
     return _number(cursor, sql)
+
+
+def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
+    """A database of its own with these tables, as `arrow` gave them."""
+    connection = duckdb.connect(":memory:")
+    connection.execute(_CREATE)
+    for name, rows in tables.items():
+        connection.register("incoming", rows)
+        connection.execute(f"INSERT INTO {name} SELECT * FROM incoming")
+        connection.unregister("incoming")
+    return connection
 
 
 def arrow(cursor: duckdb.DuckDBPyConnection, name: str) -> pa.Table:

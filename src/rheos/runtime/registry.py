@@ -1,0 +1,223 @@
+"""The registered queries of an engine: compiled queries come in, handles for users and plans for the runtime
+go out. Any thread may register, stop, start and unregister."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rheos.algebra.nodes import Kind
+from rheos.answers.continuous import Answer, QueryInfo, answers
+from rheos.errors import Position, QuerySyntaxError, RheosError
+from rheos.runtime.buffers import NEVER
+from rheos.runtime.evaluation import Answers
+from rheos.runtime.metrics import QueryMetrics
+from rheos.runtime.plan import Plan, Registered, cycle, grouped
+
+Callback = Callable[[Answer], None]
+
+# So many queries are worth a task of their own.
+GROUP_SIZE = 8
+
+
+class Handle:
+    """A registered query as its user has it: what it answers, and whether it runs."""
+
+    def __init__(
+        self, registry: Registry, registered: Registered, text: str, positions: Sequence[Position], keep: bool
+    ) -> None:
+        self._registry = registry
+        self.registered = registered
+        self.text = text
+        self.positions = positions  # of the clauses that name streams, in their order
+        self.metrics = QueryMetrics()
+        self._keep = keep
+        self._results: list[Answer] = []
+        self._callbacks: list[Callback] = []
+
+    @property
+    def name(self) -> str:
+        return self.registered.name
+
+    @property
+    def info(self) -> QueryInfo:
+        return self.registered.info
+
+    @property
+    def kind(self) -> Kind:
+        return self.info.kind
+
+    @property
+    def variables(self) -> list[str]:
+        return list(self.info.variables)
+
+    @property
+    def makes_stream(self) -> bool:
+        return self.registered.derived is not None
+
+    @property
+    def results(self) -> list[Answer]:
+        """All that the query has reported, in order; empty if it was registered with `keep=False`."""
+        return list(self._results)
+
+    @property
+    def running(self) -> bool:
+        return self._registry.runs(self.name)
+
+    def subscribe(self, callback: Callback) -> None:
+        """Have every further answer given to a function, in order, by the thread that made it."""
+        self._callbacks.append(callback)
+
+    def stop(self) -> None:
+        """Report nothing more, until `start`."""
+        self._registry.halt(self.name)
+
+    def start(self) -> None:
+        """Go on with the elements that come from now on."""
+        self._registry.resume(self.name)
+
+    def unregister(self) -> None:
+        """Forget the query."""
+        self._registry.remove(self.name)
+
+    def report(self, reported: Answers, milliseconds: float, execution: str) -> None:
+        """Take in the answers of a batch."""
+        before = self.metrics
+        self.metrics = QueryMetrics(
+            before.instants + len(reported.instants),
+            before.rows + len(reported.rows),
+            milliseconds,
+            execution,
+            self.running,
+        )
+        if not self._keep and not self._callbacks:
+            return
+        for answer in answers(self.info, reported.instants, reported.rows):
+            if self._keep:
+                self._results.append(answer)
+            for callback in list(self._callbacks):
+                callback(answer)
+
+    def __repr__(self) -> str:
+        return f"<query {self.name}, {'running' if self.running else 'stopped'}>"
+
+
+@dataclass
+class Registry:
+    """The queries by name. `sources` are the streams from outside that exist, as terms."""
+
+    handles: dict[str, Handle] = field(default_factory=dict)
+    sources: set[str] = field(default_factory=set)
+    since: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._halted: set[str] = set()
+        self._versions = itertools.count(1)
+        self._version = next(self._versions)
+        self._now: Callable[[], Mapping[str, int]] = dict
+
+    def clocked(self, now: Callable[[], Mapping[str, int]]) -> None:
+        """Say how far each stream is, now that they flow: later queries see what comes after."""
+        self._now = now
+
+    def add(
+        self, registered: Registered, text: str, positions: Sequence[Position] = (), *, keep: bool = True
+    ) -> Handle:
+        with self._lock:
+            name = registered.name
+            if name in self.handles:
+                raise RheosError(f"there is a query {name} already: unregister it, or use another name")
+            others = [handle.registered for handle in self.handles.values()]
+            if registered.derived is not None and registered.derived in self.sources:
+                raise RheosError(
+                    f"{name} would make a stream that has a source already: {registered.derived}"
+                )
+            circle = cycle([*others, registered])
+            if circle:
+                path = " → ".join([*circle, circle[0]])
+                raise RheosError(f"these queries read one another's streams in a circle: {path}")
+            handle = Handle(self, registered, text, positions, keep)
+            self.handles[name] = handle
+            self._from_now(registered)
+            self._version = next(self._versions)
+            return handle
+
+    def remove(self, name: str) -> None:
+        with self._lock:
+            handle = self._known(name)
+            readers = [
+                other.name
+                for other in self.handles.values()
+                if other is not handle and handle.registered.derived in other.registered.streams
+            ]
+            if readers:
+                raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
+            del self.handles[name]
+            self._halted.discard(name)
+            self.since.pop(name, None)
+            self._version = next(self._versions)
+
+    def halt(self, name: str) -> None:
+        with self._lock:
+            self._known(name)
+            self._halted.add(name)
+            self._version = next(self._versions)
+
+    def resume(self, name: str) -> None:
+        with self._lock:
+            handle = self._known(name)
+            if name in self._halted:
+                self._halted.discard(name)
+                self._from_now(handle.registered)
+                self._version = next(self._versions)
+
+    def runs(self, name: str) -> bool:
+        return name in self.handles and name not in self._halted
+
+    def clear(self) -> None:
+        with self._lock:
+            self.handles.clear()
+            self.sources.clear()
+            self.since.clear()
+            self._halted.clear()
+            self._now = dict
+            self._version = next(self._versions)
+
+    def plan(self, cores: int) -> Plan:
+        """The groups of the queries that run now."""
+        with self._lock:
+            running = [h.registered for name, h in self.handles.items() if name not in self._halted]
+            groups = grouped(running, max(1, min(cores, len(running) // GROUP_SIZE)))
+            return Plan(self._version, groups)
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def check(self) -> None:
+        """Every stream that a query names must be there before anything runs."""
+        made = {handle.registered.derived for handle in self.handles.values()}
+        for handle in self.handles.values():
+            for window, position in zip(
+                handle.registered.evaluation.query.windows, handle.positions, strict=True
+            ):
+                if window.stream not in self.sources and window.stream not in made:
+                    raise QuerySyntaxError(self._unknown(window.stream, made), handle.text, position)
+
+    def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
+        known = sorted({*self.sources, *(name for name in made if name is not None)})
+        supplied = f"there is {', '.join(known)}" if known else "there is none at all"
+        return f"nobody supplies the stream {stream}: {supplied}"
+
+    def _known(self, name: str) -> Handle:
+        if name not in self.handles:
+            raise RheosError(f"there is no query {name}")
+        return self.handles[name]
+
+    def _from_now(self, registered: Registered) -> None:
+        now = self._now()
+        since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
+        self.since[registered.name] = since

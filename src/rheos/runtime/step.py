@@ -1,0 +1,165 @@
+"""One batch of a group of queries: its buffers and the chunks that arrived come in, answers and new buffers
+go out.
+
+A pure function but for the clock on the wall, which only measures. It runs in a Spark task; what it
+gives does not depend on where the input was cut into batches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from rheos.algebra.streams import Continuous, PhysicalWindow
+from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.evaluation import Answers, Batch, DuckPlace, retained
+from rheos.runtime.instants import next_multiple, periods
+from rheos.runtime.plan import Control, Registered
+from rheos.sources.chunks import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a query answered in a batch, and how long that took."""
+
+    query: str
+    answers: Answers
+    milliseconds: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a batch for a group; `progress` and `letters` of the streams that it read."""
+
+    buffers: dict[str, Buffer]
+    progress: dict[str, Progress] = field(default_factory=dict)
+    letters: list[DeadLetter] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The chunks of a stream in a batch, and whether it ended with them."""
+
+    chunks: Sequence[Chunk] = ()
+    ended: bool = False
+
+
+def step(
+    queries: Sequence[Registered],
+    control: Control,
+    buffers: Mapping[str, Buffer],
+    arrivals: Mapping[str, Arrivals],
+    connection: duckdb.DuckDBPyConnection,
+) -> Outcome:
+    """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
+    seen. `queries` are in the order of their streams; `connection` has the static graphs."""
+    made = {query.derived for query in queries if query.derived is not None}
+    read = sorted({stream for query in queries for stream in query.streams} - made)
+    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *made}}
+    outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
+    known: dict[str, int] = {}
+    for stream in read:
+        arrival = arrivals.get(stream, Arrivals())
+        lateness = control.lateness.get(stream, 0)
+        arrived = arrive(stream, arrival.chunks, before[stream], lateness)
+        progress = arrived.progress.having_ended() if arrival.ended else arrived.progress
+        outcome.progress[stream] = progress
+        outcome.letters += arrived.letters
+        outcome.buffers[stream] = outcome.buffers[stream].with_more(arrived.elements)
+        held_up = not (progress.ended or stream in control.silent)
+        # An instant is complete when the watermark is after it.
+        known[stream] = progress.watermark(lateness) - 1 if held_up else FOREVER
+    with connection.cursor() as cursor:
+        evaluate(queries, control, outcome, known, cursor)
+    reached = [(query, outcome.reached[query.name]) for query in queries]
+    for stream, buffer in outcome.buffers.items():
+        needs = [(query.evaluation, until) for query, until in reached if stream in query.streams]
+        outcome.buffers[stream] = buffer.keeping(retained(needs, stream, buffer.placed))
+    return outcome
+
+
+def evaluate(
+    queries: Sequence[Registered],
+    control: Control,
+    outcome: Outcome,
+    known: dict[str, int],
+    cursor: duckdb.DuckDBPyConnection,
+) -> None:
+    """The answers of all queries; `known` says up to which time each stream is complete, and grows by those
+    that the queries make."""
+    elements: dict[str, str] = {}
+    place = DuckPlace(cursor)
+    batch = Batch(place, elements)
+    for query in queries:
+        began = time.perf_counter()
+        after = control.reached.get(query.name, NEVER)
+        until = until_of(query, known, outcome.buffers, outcome.progress, after)
+        if due(query.evaluation.query, after, until):
+            for stream in query.streams - elements.keys():
+                elements[stream] = f"elements_{len(elements) + 1}"
+                place.put("arrived", outcome.buffers[stream].placed.select(["s", "p", "o", "time", "place"]))
+                place.make(elements[stream], "SELECT * FROM arrived")
+            since = {
+                stream: outcome.buffers[stream].up_to(moment)
+                for stream, moment in control.since.get(query.name, {}).items()
+            }
+            answers = batch.answers(query.evaluation, after, until, since)
+            if len(answers.instants):
+                outcome.reports.append(Report(query.name, answers, (time.perf_counter() - began) * 1000))
+            if query.derived is not None:
+                buffer = outcome.buffers[query.derived]
+                outcome.buffers[query.derived] = buffer.with_more([derived(answers.rows)])
+        outcome.reached[query.name] = max(after, until)
+        if query.derived is not None:
+            known[query.derived] = min(known[stream] for stream in query.streams)
+
+
+def due(query: Continuous, after: int, until: int) -> bool:
+    """Whether there can be an instant between two times, so that it is worth looking."""
+    if after >= until:
+        return False
+    counted = query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows)
+    return counted or any(next_multiple(after + 1, period) <= until for period in periods(query))
+
+
+def until_of(
+    query: Registered,
+    known: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    progress: Mapping[str, Progress],
+    after: int,
+) -> int:
+    """The time up to which a query can be evaluated: where its streams are complete, or if they all have
+    ended, where its clock stops."""
+    until = min(known[stream] for stream in query.streams)
+    if until < FOREVER:
+        return until
+    last = {stream: last_time(stream, buffers, progress) for stream in query.streams}
+    end = query.evaluation.end({stream: time for stream, time in last.items() if time > NEVER})
+    return after if end is None else end
+
+
+def last_time(stream: str, buffers: Mapping[str, Buffer], progress: Mapping[str, Progress]) -> int:
+    """The time of the last element of a stream; of a derived one, of the last that is still in its buffer:
+    those before it have been seen by all its readers."""
+    if stream in progress:
+        return progress[stream].high
+    times = buffers[stream].elements.column("time").to_numpy()
+    return int(times[-1]) if len(times) else NEVER
+
+
+def derived(rows: pa.Table) -> pa.RecordBatch:
+    """The triples that a query answered as elements, stamped with their instants."""
+    at = rows.column("at").combine_chunks()
+    terms = [rows.column(number).combine_chunks() for number in (2, 3, 4)]
+    columns = [*terms, at, at]
+    arrays = [column if isinstance(column, pa.Array) else column.chunk(0) for column in columns]
+    return pa.RecordBatch.from_arrays(
+        [array.cast(kind) for array, kind in zip(arrays, LIVE.types, strict=True)], schema=LIVE
+    )

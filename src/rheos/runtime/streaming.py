@@ -1,0 +1,219 @@
+"""The streaming half of an engine: streams and continuous queries come in, a loop that runs them goes out."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheos import iris
+from rheos.algebra.nodes import KINDS
+from rheos.algebra.translate import Names, translate_continuous
+from rheos.answers.continuous import QueryInfo
+from rheos.errors import EnvironmentFault, RheosError, UnsupportedError
+from rheos.optimize import optimize_continuous
+from rheos.runtime.buffers import DeadLetter
+from rheos.runtime.durable import Journal
+from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.loop import Loop, Output, Stream, Writer
+from rheos.runtime.metrics import Metrics, StreamMetrics
+from rheos.runtime.plan import Registered
+from rheos.runtime.registry import Handle, Registry
+from rheos.sources.base import BATCH_BYTES, Source
+from rheos.sources.opening import open_source
+from rheos.sources.standard_input import Spool, copy
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import ast
+from rheos.terms import iri
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Streaming:
+    """Streams, registered queries, and the run that goes on.
+
+    `checkpoint` is a folder in which a run survives its process; without one, state is kept in a folder that
+    goes away with the engine.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        graphs: StaticGraphs,
+        *,
+        checkpoint: Path | None = None,
+        dead_letters: Path | None = None,
+        batch_bytes: int = BATCH_BYTES,
+    ) -> None:
+        self._session = session
+        self._graphs = graphs
+        self.checkpoint = checkpoint
+        self._dead_letters = dead_letters
+        self._batch_bytes = batch_bytes
+        self.registry = Registry()
+        self.streams: dict[str, Stream] = {}
+        self.output = Output()
+        self.loop: Loop | None = None
+        self._journal: Journal | None = None
+        self._temporary: Path | None = None
+        self._letters_file: FileIO | None = None
+        self._unnamed = 0
+
+    def add_stream(
+        self, name: str, source: Any, *, lateness: int | None, idle: float | None, follow: bool
+    ) -> None:
+        term = iri(absolute(name))
+        if term in self.streams:
+            raise RheosError(f"the stream {name} has a source already")
+        if any(handle.registered.derived == term for handle in self.registry.handles.values()):
+            raise RheosError(f"the stream {name} is made by a query")
+        if self.loop is not None and self.loop.active:
+            raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
+        opened = open_source(
+            source, absolute(name), self._folder() / "spool" / _file_name(name), follow=follow
+        )
+        if isinstance(opened, Source):
+            self.streams[term] = Stream(opened, lateness or 0, idle)
+        else:
+            self.streams[term] = Stream(None, lateness or 0, idle, opened)
+        self.registry.sources.add(term)
+
+    def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
+        if not tree.streams:
+            where = tree.registration.position if tree.registration else tree.position
+            raise UnsupportedError(
+                "a continuous query reads a stream: FROM STREAM <iri> [RANGE …] is missing; "
+                "a query over static data alone is answered by query()",
+                tree.text,
+                where,
+            )
+        if tree.registration is None and name is None:
+            self._unnamed += 1
+            name = f"query-{self._unnamed}"
+        continuous = optimize_continuous(translate_continuous(tree, name or "", base))
+        form = continuous.query.form
+        evaluation = Evaluation.of(continuous)
+        kind = KINDS[type(form)]
+        variables = evaluation.statement.columns if kind == "select" else ()
+        info = QueryInfo(continuous.name, kind, tuple(variables), Names.of(tree, base).prefixes)
+        derived = iri(iris.resolve(continuous.name, base)) if continuous.makes_stream else None
+        registered = Registered(info, evaluation, derived)
+        positions = [clause.position for clause in tree.streams]
+        running = self.loop is not None and self.loop.active
+        handle = self.registry.add(registered, tree.text, positions, keep=keep)
+        if running:
+            try:
+                self.registry.check()
+            except RheosError:
+                self.registry.remove(handle.name)
+                raise
+        return handle
+
+    def stream_to(self, sink: Any, writer: Writer) -> None:
+        self.output.sink, self.output.writer = sink, writer
+
+    def start(self) -> None:
+        if self.loop is not None and self.loop.active:
+            return
+        if not self.registry.handles:
+            raise RheosError("no query is registered: there is nothing to run")
+        self.registry.check()
+        session = self._session()
+        if self.checkpoint is None and not (session.sparkContext.master or "").startswith("local"):
+            raise EnvironmentFault("on a cluster, streams need a checkpoint folder that all its machines see")
+        read = {stream for handle in self.registry.handles.values() for stream in handle.registered.streams}
+        used = {name: stream for name, stream in self.streams.items() if name in read}
+        self.output.letters = self._letters()
+        self.loop = Loop(
+            session,
+            self.registry,
+            self._graphs,
+            used,
+            self._opened_journal(),
+            self.output,
+            self._batch_bytes,
+            warn=lambda message: print(f"warning: {message}", file=sys.stderr),
+        )
+        for stream in used.values():
+            if isinstance(stream.source, Spool):
+                copy(open(0, "rb", closefd=False), stream.source)
+        self.loop.start()
+        self.registry.clocked(self.loop.now)
+
+    def run(self, timeout: float | None = None) -> bool:
+        """Run until all streams have ended, or for so many seconds; whether they have."""
+        self.start()
+        assert self.loop is not None
+        try:
+            return self.loop.wait(timeout, until_read=True)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        if self.loop is not None:
+            self.loop.stop()
+
+    def metrics(self) -> Metrics:
+        if self.loop is not None:
+            return self.loop.metrics()
+        queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
+        return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+
+    def on_letters(self, callback: Callable[[list[DeadLetter]], None]) -> None:
+        self.output.on_letters = callback
+
+    def clear(self) -> None:
+        """Drop streams and queries, and the state of what ran."""
+        self.stop()
+        self.loop = None
+        self.registry.clear()
+        self.streams.clear()
+        self.output = Output()
+        self.close()
+
+    def close(self) -> None:
+        self.stop()
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        if self._letters_file is not None:
+            self._letters_file.close()
+            self._letters_file = None
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+    def _folder(self) -> Path:
+        if self.checkpoint is not None:
+            return self.checkpoint
+        if self._temporary is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="rheos-run-"))
+        return self._temporary
+
+    def _opened_journal(self) -> Journal:
+        if self._journal is None:
+            self._journal = Journal(self._folder(), durable=self.checkpoint is not None)
+        return self._journal
+
+    def _letters(self) -> FileIO | None:
+        if self._letters_file is None and self._dead_letters is not None:
+            # A run that goes on after a crash goes on with its file.
+            mode = "ab" if self.checkpoint is not None else "wb"
+            self._letters_file = FileIO(self._dead_letters, mode)
+        return self._letters_file
+
+
+def absolute(name: str) -> str:
+    try:
+        return iris.resolve(name, iris.DEFAULT_BASE)
+    except ValueError as error:
+        raise RheosError(f"the name of a stream is not an IRI: {error}") from None
+
+
+def _file_name(name: str) -> str:
+    return "".join(mark if mark.isalnum() else "-" for mark in name)[-80:]

@@ -1,0 +1,199 @@
+"""A batch in a Spark task: rows that are chunks come in, the answers of the queries of a group go out.
+
+Every group is one task. It finds the plan and the static graphs in a broadcast, keeps what it made of
+them for the next batch, reads the state that the batch before left in a file, and leaves its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from rheos.runtime.buffers import LIVE, Buffer, DeadLetter, Progress
+from rheos.runtime.evaluation import Answers
+from rheos.runtime.plan import Control, Plan
+from rheos.runtime.step import Arrivals, Outcome, Report, step
+from rheos.sources.chunks import Chunk
+from rheos.store.tables import filled
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+OUTPUT = "group INT, query STRING, about STRING, instants BINARY, rows BINARY"
+_OUTPUT = pa.schema(
+    [
+        ("group", pa.int32()),
+        ("query", pa.string()),
+        ("about", pa.string()),
+        ("instants", pa.binary()),
+        ("rows", pa.binary()),
+    ]
+)
+_DROPPED = b"dropped"
+
+
+class Shipped(NamedTuple):
+    """What is sent to the workers when it changes: `key` tells versions apart, `data` is pickled."""
+
+    key: str
+    data: Broadcast[bytes]
+
+
+# What this worker has unpacked, by what it is for: only the last version of each is kept.
+_unpacked: dict[str, tuple[str, Any]] = {}
+
+
+def plan_of(shipped: Shipped) -> Plan:
+    plan = _kept("plan", shipped.key, lambda: pickle.loads(shipped.data.value))
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def connection_of(shipped: Shipped, threads: int) -> duckdb.DuckDBPyConnection:
+    def fill() -> duckdb.DuckDBPyConnection:
+        return filled({name: unpack(data) for name, data in pickle.loads(shipped.data.value).items()})
+
+    connection = _kept("static", shipped.key, fill)
+    assert isinstance(connection, duckdb.DuckDBPyConnection)
+    connection.execute(f"SET threads = {threads}")
+    return connection
+
+
+def _kept(kind: str, key: str, make: Any) -> object:
+    known = _unpacked.get(kind)
+    if known is None or known[0] != key:
+        _unpacked[kind] = known = (key, make())
+    return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task of a batch does. `state` is where the batch before left its state, if there was one,
+    `left` where this one leaves it."""
+
+    plan: Shipped
+    static: Shipped
+    control: Control
+    state: str | None
+    left: str
+    threads: int = 1
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = sorted(
+            (row for batch in batches for row in batch.to_pylist()),
+            key=lambda row: (row["group"], row["stream"], row["part"], row["number"]),
+        )
+        plan = plan_of(self.plan)
+        connection = connection_of(self.static, self.threads)
+        for group in sorted({row["group"] for row in rows}):
+            arrivals: dict[str, Arrivals] = {}
+            for row in rows:
+                if row["group"] == group and row["stream"]:
+                    before = arrivals.get(row["stream"], Arrivals())
+                    chunks = before.chunks if row["ended"] else [*before.chunks, Chunk.unpack(row["data"])]
+                    arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
+            buffers = load(self.state) if self.state else {}
+            outcome = step(plan.groups[group], self.control, buffers, arrivals, connection)
+            save(self.left, group, outcome.buffers)
+            yield from output(group, outcome)
+
+
+def output(group: int, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+    about = {
+        "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
+        "letters": [letter.json() for letter in outcome.letters],
+        "reached": outcome.reached,
+        "live": {stream: len(buffer.elements) for stream, buffer in outcome.buffers.items()},
+    }
+    yield _row(group, "", json.dumps(about), b"", b"")
+    for report in outcome.reports:
+        instants, rows = (pack(table) for table in report.answers)
+        yield _row(group, report.query, json.dumps({"milliseconds": report.milliseconds}), instants, rows)
+
+
+def _row(*values: object) -> pa.RecordBatch:
+    arrays = [pa.array([value], kind) for value, kind in zip(values, _OUTPUT.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_OUTPUT)
+
+
+@dataclass(slots=True)
+class Collected:
+    """The outcomes of all groups of a batch, in the driver."""
+
+    progress: dict[str, Progress]
+    letters: list[DeadLetter]
+    reports: list[Report]
+    reached: dict[str, int]
+    live: dict[str, int]
+
+
+def collect(table: pa.Table, readers: Mapping[str, list[int]]) -> Collected:
+    """Read what the tasks gave out. Of a stream that several groups read, the first one tells."""
+    found = Collected({}, [], [], {}, {})
+    for row in table.to_pylist():
+        about = json.loads(row["about"])
+        if row["query"]:
+            answers = Answers(unpack(row["instants"]), unpack(row["rows"]))
+            found.reports.append(Report(row["query"], answers, about["milliseconds"]))
+            continue
+        mine = {stream for stream, groups in readers.items() if groups[0] == row["group"]}
+        found.progress |= {
+            stream: Progress(**progress) for stream, progress in about["progress"].items() if stream in mine
+        }
+        found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
+        found.reached |= about["reached"]
+        for stream, live in about["live"].items():
+            found.live[stream] = max(live, found.live.get(stream, 0))
+    return found
+
+
+# --- state in files ------------------------------------------------------------------------------------
+
+
+def save(folder: str, group: int, buffers: Mapping[str, Buffer]) -> None:
+    """Leave the buffers of a group in a file, which is there as a whole or not at all."""
+    path = Path(folder, f"group-{group}")
+    path.mkdir(parents=True, exist_ok=True)
+    names = {}
+    for number, (stream, buffer) in enumerate(sorted(buffers.items())):
+        names[stream] = {"file": f"{number}.arrow", "dropped": buffer.dropped}
+        partial = path / f"{number}.{os.getpid()}.partial"
+        with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, LIVE) as writer:
+            writer.write_table(buffer.elements.combine_chunks())
+        partial.replace(path / f"{number}.arrow")
+    partial = path / f"buffers.{os.getpid()}.partial"
+    partial.write_text(json.dumps(names))
+    partial.replace(path / "buffers.json")
+
+
+def load(folder: str) -> dict[str, Buffer]:
+    """The buffers that the groups of the batch before left. Queries may have come to other groups since: of
+    a stream that several have kept, the longest buffer holds all that any of them needs."""
+    buffers: dict[str, Buffer] = {}
+    for path in sorted(Path(folder).glob("group-*/buffers.json")):
+        for stream, about in json.loads(path.read_text()).items():
+            if stream in buffers and buffers[stream].dropped <= about["dropped"]:
+                continue
+            with pa.memory_map(str(path.parent / about["file"])) as source:
+                buffers[stream] = Buffer(pa.ipc.open_file(source).read_all(), about["dropped"])
+    return buffers
+
+
+def pack(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpack(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

@@ -1,0 +1,53 @@
+"""What a source is: the one interface between the engine and the places that streams come from.
+
+A source knows how far it can be read (`latest`, asked in the driver before every batch), cuts what is between
+two offsets into parts (`parts`, in the driver), and reads a part (`read`, in a task, perhaps elsewhere).
+Offsets are small values that JSON can hold; the same two offsets always give the same elements in the
+same order, so that a batch can be read again after a crash. A source is pickled on its way to Spark.
+
+To add one (Kafka, MQTT, …): a class with these methods, and its name for URLs in `sources.SCHEMES`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rheos.sources.chunks import Chunk
+
+Offset = dict[str, Any]
+Part = dict[str, Any]
+
+# About 400,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
+BATCH_BYTES = 64 << 20
+
+
+class Source(ABC):
+    """A stream's way in. A `live` one may fall silent without having ended: then the idle timeout counts."""
+
+    live: bool = False
+
+    @abstractmethod
+    def begin(self) -> Offset:
+        """Before the first element."""
+
+    @abstractmethod
+    def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
+        """How far one batch that begins at the offset goes: at most about so many bytes; the same offset
+        when there is nothing new."""
+
+    @abstractmethod
+    def ended(self, offset: Offset) -> bool:
+        """Whether nothing will ever come after the offset."""
+
+    @abstractmethod
+    def parts(self, start: Offset, end: Offset) -> Sequence[Part]:
+        """What is between two offsets, in pieces that tasks can read at the same time, in their order."""
+
+    @abstractmethod
+    def read(self, part: Part) -> Iterator[Chunk]:
+        """The elements of a part."""
+
+    def committed(self, offset: Offset) -> None:  # noqa: B027  most sources have nothing to let go of
+        """What is before the offset will not be read again."""

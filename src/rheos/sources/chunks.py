@@ -1,0 +1,89 @@
+"""Chunks: elements of a stream that were read together, and how they travel through Spark as one value.
+
+Row by row, a million elements would pass through the JVM as a million rows with three strings each, twice.
+A chunk is one row with one binary column: Arrow's own bytes, which the task that evaluates maps back
+without looking at them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.sources.times import Microseconds
+
+ELEMENTS = pa.schema(
+    [
+        ("s", pa.string()),
+        ("p", pa.string()),
+        ("o", pa.string()),
+        ("start", pa.int64()),
+        ("time", pa.int64()),
+        ("line", pa.int64()),
+    ]
+)
+
+_ABOUT = b"about"
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no element: its number from 1 (in the chunk, at first), its text, and why."""
+
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The elements of some lines of one place (a file), in their order, and the lines that are none.
+
+    `first` says that the place begins here, so that line numbers count from it; `ended` that the stream does
+    not go on. `without_zone` times had no time zone. A document has no lines to speak of: `lines` is 0.
+    """
+
+    elements: pa.RecordBatch
+    place: str = ""
+    lines: int = 0
+    first: bool = False
+    bad: tuple[BadLine, ...] = ()
+    without_zone: int = 0
+
+    def pack(self) -> bytes:
+        about = {
+            "place": self.place,
+            "lines": self.lines,
+            "first": self.first,
+            "bad": [[bad.line, bad.text, bad.reason] for bad in self.bad],
+            "without_zone": self.without_zone,
+        }
+        batch = self.elements.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return bytes(sink.getvalue())
+
+    @classmethod
+    def unpack(cls, data: bytes | pa.Buffer) -> Chunk:
+        with pa.ipc.open_stream(data) as reader:
+            about = json.loads(reader.schema.metadata[_ABOUT])
+            batch = reader.read_next_batch()
+        bad = tuple(BadLine(*item) for item in about.pop("bad"))
+        return cls(batch.replace_schema_metadata(None), bad=bad, **about)
+
+
+def elements(
+    terms: Iterable[pa.Array], start: Microseconds, time: Microseconds, line: Microseconds
+) -> pa.RecordBatch:
+    numbers = [pa.array(column, pa.int64()) for column in (start, time, line)]
+    return pa.RecordBatch.from_arrays([*terms, *numbers], schema=ELEMENTS)
+
+
+def no_elements() -> pa.RecordBatch:
+    nothing = np.empty(0, np.int64)
+    return elements((pa.array([], pa.string()) for _ in range(3)), nothing, nothing, nothing)

@@ -1,0 +1,158 @@
+"""Standard input as a stream: a thread copies its lines to files, from which tasks read them.
+
+What has come in is thus never lost with the process, and a batch can be read again. After a crash the same
+command often gets the same input again from its beginning (`rheos run … < file`): if the first line is that
+of the input before, as much is passed over as was copied then; other input is taken as its continuation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader, FileIO
+from pathlib import Path
+
+from rheos.sources.base import BATCH_BYTES, Offset, Part, Source
+from rheos.sources.chunks import Chunk
+from rheos.sources.files import PART_BYTES, last_newline, read_range
+from rheos.sources.lines import read_lines
+
+SEGMENT_BYTES = 64 << 20
+_READ_BYTES = 1 << 20
+_PLACE = "standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class Spool(Source):
+    """The copied lines: files named by the number of bytes before them. An offset is such a number."""
+
+    folder: str
+    blank_prefix: str = ""
+    live = True
+
+    def begin(self) -> Offset:
+        return {"position": 0, "ended": False}
+
+    def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
+        if offset["ended"]:
+            return offset
+        ended = (Path(self.folder) / "ended").exists()  # looked at first: what is there now is all of it
+        position = offset["position"]
+        for start, path in segments(self.folder):
+            size = path.stat().st_size
+            if start + size <= position or start > position:
+                continue
+            begin = position - start
+            end = last_newline(str(path), begin, min(size, begin + most))
+            if end is None:
+                break
+            position, most = start + end, most - (end - begin)
+            if most <= 0:
+                break
+        return {"position": position, "ended": ended and position >= self.size()}
+
+    def ended(self, offset: Offset) -> bool:
+        return bool(offset["ended"])
+
+    def parts(self, start: Offset, end: Offset) -> Sequence[Part]:
+        parts: list[Part] = []
+        for first, path in segments(self.folder):
+            position = max(start["position"], first)
+            until = min(end["position"], first + path.stat().st_size)
+            while position < until:
+                cut = min(position + PART_BYTES, until)
+                parts.append({"path": str(path), "first": first, "start": position, "end": cut})
+                position = cut
+        return parts
+
+    def read(self, part: Part) -> Iterator[Chunk]:
+        text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
+        if text:
+            yield read_lines(text, self.blank_prefix, _PLACE, first=part["start"] == 0)
+
+    def committed(self, offset: Offset) -> None:
+        """Let go of the files that have been read, but for the last, which may still grow."""
+        known = segments(self.folder)
+        for (_, path), (following, _) in itertools.pairwise(known):
+            if following <= offset["position"]:
+                path.unlink(missing_ok=True)
+
+    def size(self) -> int:
+        """How many bytes have been copied in all."""
+        known = segments(self.folder)
+        return known[-1][0] + known[-1][1].stat().st_size if known else 0
+
+
+def segments(folder: str) -> list[tuple[int, Path]]:
+    return sorted((int(path.stem), path) for path in Path(folder).glob("*.nq"))
+
+
+def copy(stream: BufferedReader, spool: Spool) -> threading.Thread:
+    """Begin to copy the lines of a stream, until it ends."""
+    folder = Path(spool.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    thread = threading.Thread(target=_copy, args=(stream, spool, folder), daemon=True, name="rheos-input")
+    thread.start()
+    return thread
+
+
+def _copy(stream: BufferedReader, spool: Spool, folder: Path) -> None:
+    _trim(spool)
+    done = spool.size()
+    ended = folder / "ended"
+    first = stream.readline()
+    head = folder / "head"
+    if head.exists() and head.read_bytes() == first:
+        _pass_over(stream, done - len(first))
+        pending = b""
+    else:
+        if not head.exists():
+            head.write_bytes(first)
+        ended.unlink(missing_ok=True)
+        pending = first
+    position = done
+    file: FileIO | None = None
+    written = 0
+    try:
+        while True:
+            if pending:
+                if file is None or written >= SEGMENT_BYTES:
+                    if file is not None:
+                        file.close()
+                    # Without a buffer: what is written is there for the reader, and after a crash.
+                    file, written = (folder / f"{position:020}.nq").open("ab", buffering=0), 0
+                cut = pending.rfind(b"\n") + 1
+                lines, pending = pending[:cut], pending[cut:]
+                file.write(lines)
+                position, written = position + cut, written + cut
+            more = stream.read1(_READ_BYTES)
+            if not more:
+                break
+            pending += more
+        if pending:
+            with (folder / f"{position:020}.nq").open("ab", buffering=0) as last:
+                last.write(pending + b"\n")
+    finally:
+        if file is not None:
+            file.close()
+    ended.touch()
+
+
+def _trim(spool: Spool) -> None:
+    """Take away a line of which a crash left only the beginning."""
+    for _, path in segments(spool.folder)[-1:]:
+        size = path.stat().st_size
+        whole = last_newline(str(path), 0, size) or 0
+        if whole < size:
+            os.truncate(path, whole)
+
+
+def _pass_over(stream: BufferedReader, count: int) -> None:
+    while count > 0:
+        passed = stream.read(min(count, _READ_BYTES))
+        if not passed:
+            return
+        count -= len(passed)

@@ -1,0 +1,109 @@
+"""Times of stream elements: columns of xsd:dateTime literals come in, microseconds since 1970 (UTC) go out.
+
+Most literals of a stream have one plain form and are read as a column; the others go one by one. A time
+without a zone is taken as UTC, and counted, so that somebody can be told. Digits beyond the microsecond
+are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.terms import XSD
+
+Microseconds = npt.NDArray[np.int64]
+
+_SUFFIX = f'"^^<{XSD}dateTime>'
+_PLAIN = (
+    r'^"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z"'
+    rf"\^\^<{re.escape(XSD)}dateTime>$"
+)
+_ANY = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
+    r"(?:\.(?P<fraction>[0-9]+))?(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_DATATYPES = (f"^^<{XSD}dateTime>", f"^^<{XSD}dateTimeStamp>")
+
+
+class Times(NamedTuple):
+    """The time of each literal, what is wrong with those that have none, and how many had no zone."""
+
+    microseconds: Microseconds
+    faults: dict[int, str]
+    without_zone: int
+
+
+def read(literals: pa.Array) -> Times:
+    """The times of a column of terms."""
+    plain = pc.match_substring_regex(literals, _PLAIN)
+    if pc.all(plain).as_py():
+        try:
+            return Times(_column(literals), {}, 0)
+        except pa.ArrowInvalid:  # the 31st of February
+            pass
+    return _one_by_one(literals.to_pylist())
+
+
+def read_one(term: str) -> tuple[int, bool]:
+    """A time and whether it had a zone; ValueError says what is wrong."""
+    end = term.rfind('"')
+    if not term.startswith('"') or term[end + 1 :] not in _DATATYPES:
+        raise ValueError(f"the time is not an xsd:dateTime: {term}")
+    match = _ANY.fullmatch(term[1:end])
+    if match is None:
+        raise ValueError(f"not a dateTime of the years 0001 to 9999: {term[1:end]}")
+    try:
+        return _microseconds(match), match["zone"] is not None
+    except (ValueError, OverflowError):
+        raise ValueError(f"there is no such time: {term[1:end]}") from None
+
+
+def _column(literals: pa.Array) -> Microseconds:
+    lexical = pc.utf8_slice_codeunits(literals, 1, -len(_SUFFIX) - 1)
+    times = pc.cast(lexical, pa.timestamp("us"))
+    found: Microseconds = times.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _one_by_one(terms: list[str | None]) -> Times:
+    found = np.zeros(len(terms), np.int64)
+    faults: dict[int, str] = {}
+    without_zone = 0
+    for number, term in enumerate(terms):
+        try:
+            found[number], zoned = read_one(term or "")
+        except ValueError as error:
+            faults[number] = str(error)
+        else:
+            without_zone += not zoned
+    return Times(found, faults, without_zone)
+
+
+def _microseconds(match: re.Match[str]) -> int:
+    hour, minute, second = (int(match[name]) for name in ("hour", "minute", "second"))
+    midnight = (hour, minute, second) == (24, 0, 0) and not (match["fraction"] or "").strip("0")
+    clock = "00:00:00" if midnight else f"{match['hour']}:{match['minute']}:{match['second']}"
+    time = datetime.fromisoformat(f"{match['date']}T{clock}+00:00") + timedelta(days=midnight)
+    return (time - _EPOCH) // _MICROSECOND + _fraction(match["fraction"]) - _zone(match["zone"])
+
+
+def _fraction(digits: str | None) -> int:
+    return int((digits or "0").ljust(6, "0")[:6])
+
+
+def _zone(zone: str | None) -> int:
+    if zone is None or zone == "Z":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    if hours * 60 + minutes > 14 * 60 or minutes > 59:
+        raise ValueError(zone)
+    return (hours * 60 + minutes) * 60_000_000 * (-1 if zone[0] == "-" else 1)
