@@ -52,7 +52,6 @@ class Formatter:
         self.queries = (*(query for query, _ in once), *queries)
         self.width = width
         self.once = once
-        self._prefixes = {query.name: query.prefixes for query in self.queries}
         for query in self.queries:
             self.check(query)
         if format == "nquads" and once:
@@ -109,14 +108,13 @@ class Formatter:
 
     def _grid(self, query: QueryInfo, terms: pa.Table) -> str:
         """Rows for human eyes: for a terminal of some width, or plain."""
-        prefixes = self._prefixes.get(query.name, query.prefixes)
         if self.width is None:
-            return tables.plain(query.columns, terms, prefixes)
+            return tables.plain(query.columns, terms, query.prefixes)
         from rich.console import Console
 
         text = StringIO()
         console = Console(file=text, force_terminal=True, width=self.width)
-        tables.show(query.columns, terms, prefixes, console)
+        tables.show(query.columns, terms, query.prefixes, console)
         return text.getvalue()
 
 

@@ -12,11 +12,16 @@ class Settings:
 
     triples: int = 1_000_000
     quick: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def runs(self) -> int:
         """How often a measurement is repeated; its median counts."""
         return 1 if self.quick else 5
+
+    def wants(self, section: str) -> bool:
+        """Whether a section of a benchmark is asked for."""
+        return not self.only or section in self.only
 
 
 def _sparql(settings: Settings) -> None:
@@ -25,4 +30,14 @@ def _sparql(settings: Settings) -> None:
     run(settings)
 
 
-BENCHMARKS: dict[str, Callable[[Settings], None]] = {"sparql": _sparql}
+def _windows(settings: Settings) -> None:
+    from rheos.bench.windows import run
+
+    run(settings)
+
+
+BENCHMARKS: dict[str, Callable[[Settings], None]] = {"sparql": _sparql, "windows": _windows}
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "sparql": ("waiting", "volume"),
+    "windows": ("windows", "queries", "live", "memory"),
+}

@@ -32,8 +32,10 @@ def run(settings: Settings) -> None:
     """Both tables."""
     heading(machine())
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder:
-        waiting(Path(folder), settings)
-        volume(Path(folder), settings)
+        if settings.wants("waiting"):
+            waiting(Path(folder), settings)
+        if settings.wants("volume"):
+            volume(Path(folder), settings)
 
 
 def waiting(folder: Path, settings: Settings) -> None:

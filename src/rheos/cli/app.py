@@ -10,23 +10,40 @@ from rheos.cli.failures import reported
 from rheos.cli.options import (
     FANCY,
     BaseOption,
+    CheckpointOption,
     DataOption,
+    DeadLettersOption,
+    Dialect,
+    DialectOption,
     Entailment,
     EntailmentOption,
     Execution,
     ExecutionOption,
+    FollowOption,
     FormatOption,
     GraphOption,
+    IdleOption,
+    LatenessOption,
     OutputOption,
+    QueriesArgument,
     QueryArgument,
+    QuietOption,
+    RunExecution,
+    RunExecutionOption,
+    RunFormatOption,
+    StreamOption,
     TextOption,
+    TextsOption,
     examples,
+    microseconds,
     named_graphs,
+    named_streams,
 )
 
 app = typer.Typer(
-    help="SPARQL 1.1 over RDF files, in this process or on Spark.",
+    help="SPARQL 1.1 over RDF files, and continuous queries over RDF streams, in this process and on Spark.",
     epilog=examples(
+        "rheos run tolls.rq --stream http://example.org/tolls=tolls.nq --data city.ttl",
         "rheos query people.rq --data city.ttl",
         "rheos query -q 'SELECT * { ?s ?p ?o } LIMIT 5' --data city.ttl",
         "rheos explain people.rq --data city.ttl",
@@ -89,6 +106,62 @@ def query(
 
 @app.command(
     epilog=examples(
+        "rheos run tolls.rq --stream http://example.org/tolls=tolls.nq --data city.ttl",
+        "rheos run derive.rq alarm.rq -s http://example.org/tolls=in/ --follow --checkpoint dir -o out.jsonl",
+        "rheos run derive.rq -s http://example.org/tolls=tolls.nq --format nquads --output derived.nq",
+        "cat tolls.nq | rheos run tolls.rq -s http://example.org/tolls=- --lateness 5s | head",
+    )
+)
+def run(
+    query: QueriesArgument = None,
+    text: TextsOption = None,
+    stream: StreamOption = None,
+    data: DataOption = None,
+    graph: GraphOption = None,
+    dialect: DialectOption = Dialect.auto,
+    base: BaseOption = None,
+    entailment: EntailmentOption = Entailment.none,
+    execution: RunExecutionOption = RunExecution.auto,
+    lateness: LatenessOption = None,
+    idle: IdleOption = None,
+    follow: FollowOption = False,
+    format: RunFormatOption = None,
+    output: OutputOption = None,
+    checkpoint: CheckpointOption = None,
+    dead_letters: DeadLettersOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Register queries, replay or follow streams, and write what the queries report.
+
+    Without --follow it ends when the streams end. Queries without a stream are answered at once.
+    """
+    from rheos.cli.run import Run, read_queries, run
+
+    with reported():
+        streams = named_streams(stream)
+        sources = read_queries(query or [], text or [], streams)
+        options = Run(
+            streams=streams,
+            data=data or [],
+            graphs=named_graphs(graph),
+            dialect=dialect,
+            base=base,
+            entailment=entailment,
+            execution=execution,
+            lateness=microseconds(lateness, "--lateness"),
+            idle=microseconds(idle, "--idle"),
+            follow=follow,
+            format=format,
+            output=output,
+            checkpoint=checkpoint,
+            dead_letters=dead_letters,
+            quiet=quiet,
+        )
+        run(sources, options)
+
+
+@app.command(
+    epilog=examples(
         "rheos explain people.rq",
         "rheos explain people.rq --data city.ttl --execution catalyst",
     )
@@ -117,6 +190,8 @@ def explain(
     epilog=examples(
         "rheos bench",
         "rheos bench sparql --triples 100000",
+        "rheos bench windows",
+        "rheos bench windows --only live",
         "rheos bench sparql --quick",
     )
 )
@@ -131,14 +206,25 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="One run of each measurement, to see that all works.")
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="SECTION", help="Only this section of the benchmark. Repeatable."),
+    ] = None,
 ) -> None:
     """Measure rheos on this machine, beside its targets and beside pyoxigraph."""
-    from rheos.bench import BENCHMARKS, Settings
+    from rheos.bench import BENCHMARKS, SECTIONS, Settings
 
     if name is not None and name not in BENCHMARKS:
         raise typer.BadParameter(
             f"no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}", param_hint="NAME"
         )
+    chosen = [name] if name else list(BENCHMARKS)
+    sections = [section for benchmark in chosen for section in SECTIONS[benchmark]]
+    for section in only or []:
+        if section not in sections:
+            wrong = f"no section {section!r}; there are: {', '.join(sections)}"
+            raise typer.BadParameter(wrong, param_hint="--only")
     with reported():
-        for benchmark in [name] if name else list(BENCHMARKS):
-            BENCHMARKS[benchmark](Settings(triples=triples, quick=quick))
+        for benchmark in chosen:
+            if not only or set(only) & set(SECTIONS[benchmark]):
+                BENCHMARKS[benchmark](Settings(triples=triples, quick=quick, only=tuple(only or ())))

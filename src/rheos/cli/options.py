@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -12,11 +13,29 @@ import typer
 # On a terminal, help has panels and colours; in a file or a pipe it is plain text.
 FANCY = sys.stdout.isatty()
 
+# Microseconds.
+UNITS = {"ms": 1000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+
 
 class Execution(StrEnum):
     auto = "auto"
     local = "local"
     catalyst = "catalyst"
+
+
+class RunExecution(StrEnum):
+    auto = "auto"
+    task = "task"
+    catalyst = "catalyst"
+
+
+class Dialect(StrEnum):
+    auto = "auto"
+    sparql = "sparql"
+    csparql = "csparql"
+    cqels = "cqels"
+    epsparql = "epsparql"
+    rspql = "rspql"
 
 
 class Entailment(StrEnum):
@@ -34,6 +53,13 @@ class Format(StrEnum):
     ntriples = "ntriples"
     rdfxml = "rdfxml"
     jsonld = "jsonld"
+
+
+class RunFormat(StrEnum):
+    ndjson = "ndjson"
+    csv = "csv"
+    table = "table"
+    nquads = "nquads"
 
 
 def examples(*lines: str) -> str:
@@ -60,15 +86,41 @@ def _base(value: str | None) -> str | None:
 
 def named_graphs(values: list[str] | None) -> list[tuple[str, str]]:
     """Each `IRI=FILE` as a pair."""
-    return [_named_graph(value) for value in values or []]
+    return [_named(value, "--graph", "FILE", "the name of a graph") for value in values or []]
 
 
-def _named_graph(value: str) -> tuple[str, str]:
-    # An IRI holds `=` more often than the name of a file does, so the last one divides.
-    iri, equals, path = value.rpartition("=")
-    if not equals or not iri or not path:
-        raise typer.BadParameter(f"expected IRI=FILE, not {value!r}", param_hint="--graph")
-    return _iri(iri, "the name of a graph"), path
+def named_streams(values: list[str] | None) -> list[tuple[str, str]]:
+    """Each `IRI=SOURCE` as a pair."""
+    named = [_named(value, "--stream", "SOURCE", "the name of a stream") for value in values or []]
+    for at, (iri, _) in enumerate(named):
+        if any(iri == other for other, _ in named[:at]):
+            raise typer.BadParameter(f"the stream {iri} is given twice", param_hint="--stream")
+    if sum(source == "-" for _, source in named) > 1:
+        raise typer.BadParameter("standard input (-) can be only one stream", param_hint="--stream")
+    return named
+
+
+def _named(value: str, option: str, what: str, name: str) -> tuple[str, str]:
+    # An IRI holds `=` more often than the name of a file does, so the last one divides; but the address of a
+    # source (kafka://host/topic?group=a) holds it too, and then it is the first after which one begins.
+    iri, equals, source = value.rpartition("=")
+    address = re.search(r"=\w[\w+.-]*://", value)
+    if address is not None:
+        iri, source = value[: address.start()], value[address.start() + 1 :]
+    if not equals or not iri or not source:
+        raise typer.BadParameter(f"expected IRI={what}, not {value!r}", param_hint=option)
+    return _iri(iri, name), source
+
+
+def microseconds(value: str | None, option: str) -> int | None:
+    """A length of time such as `5s` or `250ms`, in the units of windows."""
+    if value is None:
+        return None
+    read = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", value.strip().lower())
+    if read is None:
+        wrong = f"expected a length of time such as 5s (units: {', '.join(UNITS)}), not {value!r}"
+        raise typer.BadParameter(wrong, param_hint=option)
+    return round(float(read[1]) * UNITS[read[2]])
 
 
 QueryArgument = Annotated[
@@ -126,4 +178,92 @@ FormatOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file.")
+]
+
+QueriesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="QUERY.rq…",
+        help="Files with a query each; - reads one from standard input.",
+        show_default=False,
+    ),
+]
+TextsOption = Annotated[
+    list[str] | None,
+    typer.Option("--text", "-q", metavar="QUERY", help="A query itself, instead of a file. Repeatable."),
+]
+StreamOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stream",
+        "-s",
+        metavar="IRI=SOURCE",
+        help="Where a stream comes from: a file, a directory, a quoted glob, - for standard input, or a URL. "
+        "Repeatable.",
+    ),
+]
+DialectOption = Annotated[
+    Dialect,
+    typer.Option(
+        "--dialect",
+        metavar="DIALECT",
+        help="auto (by the words of the query), sparql, csparql, cqels, epsparql or rspql.",
+    ),
+]
+LatenessOption = Annotated[
+    str | None,
+    typer.Option(
+        "--lateness",
+        metavar="TIME",
+        help="How much older than the newest an element may arrive: 5s, 250ms, 1m. Default: not at all.",
+    ),
+]
+IdleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--idle",
+        metavar="TIME",
+        help="A live stream that is silent for so long is no longer waited for. Default: wait.",
+    ),
+]
+RunExecutionOption = Annotated[
+    RunExecution,
+    typer.Option(
+        "--execution",
+        "-e",
+        metavar="auto|task|catalyst",
+        help="Where windows are evaluated: task is DuckDB inside a Spark task, catalyst is Spark SQL; "
+        "auto chooses by their size.",
+    ),
+]
+RunFormatOption = Annotated[
+    RunFormat | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="ndjson, csv, table, or nquads for CONSTRUCT and DESCRIBE, which can be read as a stream again "
+        "(default: table on a terminal, else ndjson). The ending of --output is a default too.",
+        show_default=False,
+    ),
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Keep the state here: the same command goes on where it was interrupted, exactly once.",
+    ),
+]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", help="Keep watching directories for new files, until Ctrl-C.")
+]
+DeadLettersOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--dead-letters", metavar="FILE", help="Keep bad and late elements here, each with the reason."
+    ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", help="No live display and no summary; errors are still shown.")
 ]

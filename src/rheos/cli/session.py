@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,13 +46,18 @@ class Session:
 
         entailment = self.entailment.value
         with Engine(execution=self.execution.value, entailment=entailment, quick=True) as engine:
-            for path in self.data:
-                with progress(f"loading {path}"):
-                    engine.load(path)
-            for iri, path in self.graphs:
-                with progress(f"loading {path}"):
-                    engine.load(path, graph=iri)
+            load(engine, self.data, self.graphs)
             yield engine
+
+
+def load(engine: Engine, data: Sequence[str], graphs: Sequence[tuple[str, str]]) -> None:
+    """The files of the default graph and of the named graphs."""
+    for path in data:
+        with progress(f"loading {path}"):
+            engine.load(path)
+    for iri, path in graphs:
+        with progress(f"loading {path}"):
+            engine.load(path, graph=iri)
 
 
 def read_query(path: str | None, text: str | None) -> Source:

@@ -1,0 +1,165 @@
+"""`rheos bench windows`: continuous queries over a generated stream, beside a loop of pyoxigraph stores.
+
+Both read the same file, parse it, answer the same windows and write the answers (which are counted, and
+thrown away). rheos reads the whole stream, and the loop as much of it as it manages in the same time.
+Everything is warm: before the first measurement each query has run once on a small part of the stream,
+unmeasured, and there both must give the same number of rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rheos import Engine
+from rheos.answers.formatter import Formatter
+from rheos.bench import Settings, live, memory, naive, streams
+from rheos.bench.passages import COUNT, JOIN, Question, Window, different
+from rheos.bench.report import heading, machine, table, verdict
+from rheos.cli.progress import progress
+from rheos.errors import EvaluationError
+
+WINDOWS = (Window(10, 10), Window(60, 10), Window(600, 10))
+TIMES_NAIVE = {WINDOWS[0]: 1.5, WINDOWS[1]: 5.0}  # how many times as fast as the loop rheos should be
+FALL = 0.5  # the least part of its rate that a count should keep from the first window to the last
+NUMBERS = (1, 10, 100)
+TIMES_ONE = 8  # how many times as long as one query all the different ones may take
+WARM_UP = 30_000  # triples: three instants
+
+
+class Counted:
+    """An output that counts the lines written to it and keeps none."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def write(self, content: bytes) -> int:
+        self.lines += content.count(b"\n")
+        return len(content)
+
+    def flush(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The files of this run and an engine that is warm."""
+
+    engine: Engine
+    stream: Path
+    short: Path
+    static: Path
+    triples: int
+
+    def rheos(self, path: Path, questions: Sequence[Question], window: Window) -> tuple[float, int]:
+        """The seconds that all the queries take on a stream, and the rows that they report."""
+        engine = self.engine
+        engine.clear()
+        engine.load(str(self.static))
+        engine.add_stream(streams.STREAM, str(path))
+        handles = [
+            engine.register(question.over(window, f"q{at}"), keep=False)
+            for at, question in enumerate(questions)
+        ]
+        output = Counted()
+        engine.stream_to(output, Formatter("ndjson", [handle.info for handle in handles]))
+        began = time.perf_counter()
+        engine.run()
+        return time.perf_counter() - began, output.lines
+
+    def compared(self, what: str, questions: Sequence[Question], window: Window) -> tuple[float, float]:
+        """Triples a second, of rheos and of the loop."""
+        plain = [question.plain for question in questions]
+        with progress(f"warming up: {what}"):
+            _, rows = self.rheos(self.short, questions, window)
+            expected = naive.loop(self.short, self.static, plain, window).rows
+            if rows != expected:
+                raise EvaluationError(f"{what}: rheos reports {rows} rows and the loop {expected}")
+        with progress(f"measuring: {what}"):
+            seconds, _ = self.rheos(self.stream, questions, window)
+        with progress(f"the loop, for as long: {what}"):
+            loop = naive.loop(self.stream, self.static, plain, window, seconds)
+        return self.triples / seconds, loop.rate
+
+
+def run(settings: Settings) -> None:
+    """All the tables, or those asked for."""
+    heading(machine())
+    with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder:
+        if settings.wants("windows") or settings.wants("queries"):
+            with prepared(Path(folder), settings) as bench:
+                if settings.wants("windows"):
+                    windows(bench)
+                if settings.wants("queries"):
+                    queries(bench, NUMBERS[:2] if settings.quick else NUMBERS)
+        if settings.wants("live"):
+            live.run(Path(folder), settings)
+        if settings.wants("memory"):
+            memory.run(Path(folder), settings)
+
+
+@contextmanager
+def prepared(folder: Path, settings: Settings) -> Iterator[Bench]:
+    """The files, and an engine whose Spark has started."""
+    with progress(f"generating {settings.triples:,} triples"):
+        stream = streams.write_stream(folder / "stream.nq", settings.triples)
+        short = streams.write_stream(folder / "short.nq", min(settings.triples, WARM_UP))
+        static = streams.write_static(folder / "static.nt")
+    with Engine() as engine:
+        yield Bench(engine, stream, short, static, settings.triples)
+
+
+def windows(bench: Bench) -> None:
+    """A count per group and a join with the static graph, in windows that overlap more and more."""
+    heading(
+        f"Windows: {bench.triples:,} triples, {streams.PER_SECOND:,} a second, {streams.GATES} groups; "
+        f"{streams.STATIC_TRIPLES:,} static triples; warm; parsing and writing included"
+    )
+    rows, rates = [], []
+    for what, question in (("count per group", COUNT), ("join with the static graph", JOIN)):
+        for window in WINDOWS:
+            ours, theirs = bench.compared(f"{what}, {window}", [question], window)
+            target = TIMES_NAIVE.get(window)
+            rows.append([f"{what}, {window}", *compared_cells(ours, theirs, target)])
+            if question is COUNT:
+                rates.append(ours)
+    table(["triples/s", "rheos", "naive loop", "ratio", "target", ""], rows)
+    kept = rates[-1] / rates[0]
+    print()
+    table(
+        ["", "kept", "target", ""],
+        [
+            [
+                f"rate of the count, {WINDOWS[0]} to {WINDOWS[-1]}",
+                f"{kept:.2f}",
+                f"> {FALL}",
+                verdict(kept > FALL),
+            ]
+        ],
+    )
+
+
+def queries(bench: Bench, numbers: Sequence[int]) -> None:
+    """More and more different queries on the same stream."""
+    window = WINDOWS[1]
+    heading(f"Different queries on one stream: {bench.triples:,} triples, {window}, warm")
+    rows, first = [], 0.0
+    for number in numbers:
+        ours, theirs = bench.compared(f"{number} queries", different(number), window)
+        first = first or ours
+        times = first / ours
+        is_last = number == NUMBERS[-1]
+        cells = [f"{number:,}", f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.1f}", f"{times:.1f}"]
+        target = [f"≤ {TIMES_ONE}", verdict(times <= TIMES_ONE)] if is_last else ["", ""]
+        rows.append([*cells, *target])
+    table(["queries", "rheos triples/s", "naive loop", "ratio", "times the cost of one", "target", ""], rows)
+
+
+def compared_cells(ours: float, theirs: float, target: float | None) -> list[str]:
+    ratio = ours / theirs
+    aim = ["", ""] if target is None else [f"≥ {target}", verdict(ratio >= target)]
+    return [f"{ours:,.0f}", f"{theirs:,.0f}", f"{ratio:.1f}", *aim]

@@ -1,0 +1,74 @@
+"""Where the results of `rheos run` go and in which form: options come in, an open output goes out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from rheos.cli.live import Write
+from rheos.cli.options import RunFormat
+
+BY_ENDING = {
+    ".ndjson": RunFormat.ndjson,
+    ".jsonl": RunFormat.ndjson,
+    ".csv": RunFormat.csv,
+    ".nq": RunFormat.nquads,
+    ".txt": RunFormat.table,
+}
+
+
+class Output:
+    """A binary file without a buffer, written to by the engine in pieces that may end within a line.
+
+    While figures stand on the same terminal, `above` writes whole lines above them instead.
+    """
+
+    def __init__(self, file: BinaryIO, above: Write | None = None) -> None:
+        self.file = file
+        self.above = above
+        self._begun = b""
+
+    def write(self, content: bytes) -> int:
+        if self.above is None:
+            left = memoryview(content)
+            while left:  # a file without a buffer may take only a part
+                left = left[self.file.write(left) :]
+        else:
+            lines, feed, self._begun = (self._begun + content).rpartition(b"\n")
+            if feed:
+                self.above(lines)
+        return len(content)
+
+    def flush(self) -> None:
+        self.file.flush()
+
+
+def chosen_format(asked: RunFormat | None, output: Path | None) -> RunFormat:
+    """As asked, else by the ending of the file, else by the place."""
+    by_ending = BY_ENDING.get(output.suffix.lower()) if output else None
+    on_terminal = output is None and sys.stdout.isatty()
+    return asked or by_ending or (RunFormat.table if on_terminal else RunFormat.ndjson)
+
+
+def terminal_width(output: Path | None) -> int | None:
+    """The width of the terminal that results are for."""
+    if output is not None or not sys.stdout.isatty():
+        return None
+    return os.get_terminal_size(sys.stdout.fileno()).columns
+
+
+@contextmanager
+def opened(output: Path | None, checkpoint: Path | None) -> Iterator[Output]:
+    """The place of the results. A file is begun anew, unless an interrupted run goes on with it."""
+    if output is None:
+        sys.stdout.flush()
+        yield Output(sys.stdout.buffer)
+        return
+    # What `runtime.durable` keeps of a run that has written something.
+    goes_on = checkpoint is not None and any(checkpoint.glob("batches/*.json"))
+    with open(output, "ab" if goes_on else "wb", buffering=0) as file:
+        yield Output(cast(BinaryIO, file))

@@ -1,0 +1,189 @@
+"""`rheos run`: queries and the sources of streams come in; what the queries report goes out until these end.
+
+Queries without a stream are answered first, at once. Results are written batch by batch, by the engine, in
+the form that a `Formatter` gives them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rheos.cli.failures import complain, located
+from rheos.cli.live import counted, shown
+from rheos.cli.options import Dialect, Entailment, RunExecution, RunFormat
+from rheos.cli.output import check_target
+from rheos.cli.place import Output, chosen_format, opened, terminal_width
+from rheos.cli.progress import progress
+from rheos.cli.session import Source, load, read_query
+from rheos.cli.startup import keep_pandas_out
+from rheos.errors import QuerySyntaxError, RheosError
+from rheos.iris import DEFAULT_BASE
+
+if TYPE_CHECKING:
+    from rheos import Engine
+    from rheos.answers.formatter import Formatter
+    from rheos.runtime.metrics import Metrics
+    from rheos.syntax import ast
+
+UNNAMED = "query"  # what a query without a file and without REGISTER is called
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The options of the command."""
+
+    streams: list[tuple[str, str]]
+    data: list[str]
+    graphs: list[tuple[str, str]]
+    dialect: Dialect
+    base: str | None
+    entailment: Entailment
+    execution: RunExecution
+    lateness: int | None
+    idle: int | None
+    follow: bool
+    format: RunFormat | None
+    output: Path | None
+    checkpoint: Path | None
+    dead_letters: Path | None
+    quiet: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A query of this run: its text, its tree and its name."""
+
+    source: Source
+    tree: ast.Query
+    name: str
+
+    @property
+    def reads_streams(self) -> bool:
+        return bool(self.tree.streams) or self.tree.dialect not in ("sparql", "csparql")
+
+
+def read_queries(paths: list[str], texts: list[str], streams: list[tuple[str, str]]) -> list[Source]:
+    """All the queries, from files, standard input and the command line."""
+    if not paths and not texts:
+        raise typer.BadParameter(
+            "a query is needed: a file, - for standard input, or --text", param_hint="QUERY"
+        )
+    if paths.count("-") + sum(source == "-" for _, source in streams) > 1:
+        raise typer.BadParameter("standard input (-) can be read only once", param_hint="QUERY")
+    return [*(read_query(path, None) for path in paths), *(read_query(None, text) for text in texts)]
+
+
+def run(sources: Sequence[Source], options: Run) -> None:
+    """Parse all first, so that a wrong query costs no waiting; then load, register, write."""
+    try:
+        queries = [parsed(source, options) for source in sources]
+        check_target(options.output)
+        check_target(options.dead_letters)
+        with started(options, any(query.reads_streams for query in queries)) as engine:
+            answer(engine, queries, options)
+    except QuerySyntaxError as error:
+        complain(located(error, called(error, sources)))
+
+
+def parsed(source: Source, options: Run) -> Registered:
+    import rheos
+
+    tree = rheos.parse(source.text, dialect=options.dialect.value, base=options.base)
+    stem = UNNAMED if source.name is None or source.name == "standard input" else Path(source.name).stem
+    return Registered(source, tree, tree.registration.name if tree.registration else stem)
+
+
+def called(error: QuerySyntaxError, sources: Sequence[Source]) -> str | None:
+    """The file of the query that an error is about."""
+    if len(sources) == 1:
+        return sources[0].name
+    return next((source.name for source in sources if source.text == error.text), None)
+
+
+@contextmanager
+def started(options: Run, streaming: bool) -> Iterator[Engine]:
+    """An engine with the static data and the streams of this run."""
+    if not streaming:
+        keep_pandas_out()
+    from rheos import Engine
+
+    local = not streaming and options.execution is not RunExecution.catalyst
+    with Engine(
+        execution="local" if local else options.execution.value,
+        base=options.base or DEFAULT_BASE,
+        entailment=options.entailment.value,
+        checkpoint=options.checkpoint,
+        dead_letters=options.dead_letters,
+    ) as engine:
+        load(engine, options.data, options.graphs)
+        for iri, source in options.streams:
+            engine.add_stream(
+                iri,
+                source,
+                lateness=options.lateness,
+                idle=options.idle and options.idle / 1e6,
+                follow=options.follow,
+            )
+        yield engine
+
+
+def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
+    """The queries without streams at once, the others as their streams go on."""
+    from rheos.answers.continuous import QueryInfo, untimed
+    from rheos.answers.formatter import Formatter
+
+    once, infos = [], []
+    for query in queries:
+        if query.reads_streams:
+            name = None if query.tree.registration else query.name
+            infos.append(
+                engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=False).info
+            )
+        else:
+            with progress(f"answering {query.name}"):
+                result = engine.query(query.source.text, base=options.base)
+            info = QueryInfo(query.name, result.kind, tuple(result.variables), result.prefixes)
+            once.append((info, untimed(info, result)))
+    form = chosen_format(options.format, options.output)
+    try:
+        formatter = Formatter(form.value, infos, width=terminal_width(options.output), once=once)
+    except RheosError as error:
+        raise typer.BadParameter(str(error), param_hint="--format") from None
+    with opened(options.output, options.checkpoint) as output:
+        if infos:
+            stream(engine, formatter, output, options)
+        else:
+            output.write(formatter.header())
+            output.flush()
+
+
+def stream(engine: Engine, formatter: Formatter, output: Output, options: Run) -> None:
+    """Run until the streams end or the user has enough (Ctrl-C), then say what was left out."""
+    engine.stream_to(output, formatter)
+    try:
+        with shown(lambda: engine.metrics, quiet=options.quiet) as above:
+            output.above = above if options.output is None else None
+            engine.run()
+    finally:
+        output.above = None
+        ended = sys.exc_info()[0]
+        if not options.quiet and ended in (None, KeyboardInterrupt):
+            summarise(engine.metrics, options.dead_letters)
+
+
+def summarise(metrics: Metrics, kept: Path | None) -> None:
+    """What the user should know of the elements that no query has seen."""
+    bad = sum(stream.bad for stream in metrics.streams.values())
+    late = sum(stream.late for stream in metrics.streams.values())
+    if bad or late:
+        reasons = ", ".join(f"{number:,} {why}" for number, why in ((bad, "bad"), (late, "late")) if number)
+        keeps = f"they are in {kept}" if kept else "--dead-letters FILE keeps them"
+        went = f"{counted(bad + late, 'element')} went to the dead letters"
+        print(f"{went}: {reasons}; {keeps}", file=sys.stderr)
