@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +141,7 @@ class Streaming:
         )
         for stream in used.values():
             if isinstance(stream.source, Spool):
-                copy(open(0, "rb", closefd=False), stream.source)
+                copy(standard_input(), stream.source)
         self.loop.start()
         self.registry.clocked(self.loop.now)
 
@@ -206,6 +206,12 @@ class Streaming:
             mode = "ab" if self.checkpoint is not None else "wb"
             self._letters_file = FileIO(self._dead_letters, mode)
         return self._letters_file
+
+
+def standard_input() -> BufferedReader:
+    stream = sys.stdin.buffer
+    assert isinstance(stream, BufferedReader)
+    return stream
 
 
 def absolute(name: str) -> str:

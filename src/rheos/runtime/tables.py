@@ -69,13 +69,13 @@ class Tables:
         repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
         if not len(repeated):
             self.place.view(name, sql.alone_sql(elements))
-        elif len(repeated) > len(found) // 4:
-            self.place.make(name, sql.followed_sql(elements))
-        else:
-            candidates, again = digest("repeated", elements), digest("again", elements)
-            self.place.put(candidates, pa.table({"place": repeated}))
-            self.place.make(again, sql.again_sql(elements, candidates))
-            self.place.view(name, sql.joined_again_sql(elements, again))
+            return name
+        candidates, again = digest("repeated", elements), digest("again", elements)
+        self.place.put(candidates, pa.table({"place": repeated}))
+        self.place.put(again, next_of_same(self.place.ask(sql.repeated_sql(elements, candidates))))
+        # To join a few is cheaper than to copy all, which is cheaper than to join many again and again.
+        kept = self.place.view if len(repeated) < len(found) // 8 else self.place.make
+        kept(name, sql.joined_again_sql(elements, again))
         return name
 
     def seen(self, stream: str, window: Window, since: int) -> str:
@@ -195,3 +195,17 @@ def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
     chosen = np.zeros(len(hashes), dtype=bool)
     chosen[order[1:][same]] = chosen[order[:-1][same]] = True
     return places[chosen]
+
+
+def next_of_same(elements: pa.Table) -> pa.Table:
+    """The places of those elements that come again, with the time and the place of the next.
+
+    Terms become numbers first: to sort by these takes a tenth of the time that sorting by strings takes.
+    """
+    time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
+    columns = (elements.column(name).combine_chunks().dictionary_encode() for name in "spo")
+    codes = [column.indices.to_numpy() for column in columns]
+    order = np.lexsort((place, *codes))
+    same = np.logical_and.reduce([code[order[1:]] == code[order[:-1]] for code in codes])
+    first, following = order[:-1][same], order[1:][same]
+    return pa.table({"place": place[first], "next_time": time[following], "next_place": place[following]})

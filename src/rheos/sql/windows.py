@@ -36,17 +36,14 @@ def alone_sql(elements: str) -> str:
     return select([*ELEMENT, *(f"CAST(NULL AS BIGINT) AS {name}" for name in AGAIN)], elements)
 
 
-def again_sql(elements: str, repeated: str) -> str:
-    """The places of those elements that come again, with the next; `repeated` has the places to look at."""
-    chosen = select(
-        [f"e.{name}" for name in ELEMENT], f"{elements} AS e JOIN {repeated} AS r ON r.place = e.place"
-    )
-    return select(["place", *AGAIN], nested(followed_sql(nested(chosen, "chosen")), "followed"),
-                  ["next_place IS NOT NULL"])  # fmt: skip
+def repeated_sql(elements: str, places: str) -> str:
+    """The elements that have one of these places."""
+    columns = [f"e.{name}" for name in ELEMENT]
+    return select(columns, f"{elements} AS e JOIN {places} AS r ON r.place = e.place")
 
 
 def joined_again_sql(elements: str, again: str) -> str:
-    """As `followed_sql`, from what `again_sql` gave."""
+    """As `followed_sql`, where `again` has the next of those elements that come again."""
     columns = [*(f"e.{name}" for name in ELEMENT), *(f"a.{name}" for name in AGAIN)]
     return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
