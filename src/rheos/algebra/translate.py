@@ -42,6 +42,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
+from rheos.algebra.stream_names import check_streams
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, StreamWindow, Window
 from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
@@ -70,6 +71,7 @@ def translate(query: ast.Query, base: str = iris.DEFAULT_BASE, *, lenient: bool 
 def translate_continuous(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> Continuous:
     """The algebra of a continuous query; `name` is what it is called if its text does not say."""
     translator = Translator(Names.of(query, base))
+    check_streams(query, translator.names.iri)
     registration = query.registration
     return Continuous(
         registration.name if registration else name,
