@@ -168,5 +168,5 @@ def retained(evaluations: Iterable[tuple[Evaluation, int]], stream: str, element
     for evaluation, until in evaluations:
         for window in evaluation.query.windows:
             if window.stream == stream:
-                kept |= visible(window.window, time, place, until)
+                kept |= visible(evaluation.query, window.window, time, place, until)
     return elements.filter(pa.array(kept))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from rheos.algebra.streams import Continuous, LogicalWindow, Window
+from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, Window
 
 Times = npt.NDArray[np.int64]
 Interval = tuple[int, int]
@@ -72,11 +72,20 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
     return joined
 
 
-def visible(window: Window, time: Times, place: Times, until: int) -> npt.NDArray[np.bool_]:
+def following(query: Continuous, until: int) -> int:
+    """The first time after `until` at which the query can be evaluated."""
+    if query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows):
+        return until + 1
+    return min(next_multiple(until + 1, period) for period in periods(query))
+
+
+def visible(
+    query: Continuous, window: Window, time: Times, place: Times, until: int
+) -> npt.NDArray[np.bool_]:
     """Which elements, given by time and place, a window can still hold at an instant after `until`."""
     if isinstance(window, LogicalWindow):
         entry, leaving = (-(-bound // window.step) * window.step for bound in (time, time + window.range))
-        return (entry < leaving) & (leaving > until + 1)
+        return (entry < leaving) & (leaving > following(query, until))
     # It stays at its last move until the next, which is less than a step before the last element. From which
     # element on its triples are counted need not be known for that.
     arrived = place[time <= until]
