@@ -245,6 +245,7 @@ class Engine:
                 checkpoint=self._checkpoint,
                 dead_letters=self._dead_letters,
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
+                execution=self.execution,
             )
         return self._streaming
 

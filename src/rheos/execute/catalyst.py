@@ -67,7 +67,7 @@ def closure_view(closure: Closure, spark: SparkSession) -> None:
         seeds = spark.sql(closure.seeds).selectExpr(*closure.keys, "a", "CAST(NULL AS STRING) AS b")
         edges = edges.union(seeds.select(*columns))
     edges = edges.repartition(*closure.keys) if closure.keys else edges.repartition(1)
-    schema = ", ".join(f"{column} STRING" for column in columns)
+    schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in edges.schema)
     follow = Follow(closure.keys, closure.seeds is not None)
     map_in_arrow(edges, follow, schema).createOrReplaceTempView(closure.view)
 

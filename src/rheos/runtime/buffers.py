@@ -51,6 +51,9 @@ class Progress:
     def having_ended(self) -> Progress:
         return replace(self, ended=True)
 
+    def with_late(self, more: int) -> Progress:
+        return replace(self, late=self.late + more)
+
     def watermark(self, lateness: int) -> int:
         return NEVER if self.high == NEVER else self.high - lateness
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import shutil
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,9 +71,17 @@ class Journal:
         for path in self._batches.iterdir():
             if int(path.name.split(".")[0]) < number:
                 path.unlink(missing_ok=True)
-        for path in (self.folder / "state").iterdir():
-            if int(path.name) < number:
-                shutil.rmtree(path, ignore_errors=True)
+        self._clean(record)
+
+    def _clean(self, record: Mapping[str, Any]) -> None:
+        """Take away the state that the record does not name."""
+        needed = {Path(file["path"]) for kept in record["segments"].values() for file in kept["files"]}
+        for folder in (self.folder / "state").iterdir():
+            for path in folder.iterdir():
+                if path not in needed:
+                    path.unlink(missing_ok=True)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
     def said(self, number: int, channel: str) -> bytes:
         path = self._batches / f"{number}.{channel}"

@@ -13,24 +13,28 @@ import json
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import RheosError
 from rheos.execute.session import map_in_arrow
+from rheos.runtime import catalyst
 from rheos.runtime.buffers import NEVER, DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
+from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.metrics import Metrics, StreamMetrics
-from rheos.runtime.plan import Control, Plan
+from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Registry
+from rheos.runtime.segments import Segments
 from rheos.runtime.step import Report
-from rheos.runtime.task import OUTPUT, Shipped, Task, collect, pack
+from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
+from rheos.sql.spark import SPARK
 from rheos.store.graphs import StaticGraphs
 from rheos.store.tables import NAMES, arrow
 
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
 
 # A batch that had more elements than this is parsed by several tasks and then brought together.
 LARGE_BATCH = 50_000
+# With `auto`, queries whose streams hold more live elements, or with more static triples, go to Catalyst.
+TASK_ELEMENTS = 4_000_000
+TASK_TRIPLES = 5_000_000
 _TICK = 0.05
 
 
@@ -86,10 +93,12 @@ class Loop:
     streams: Mapping[str, Stream]
     journal: Journal
     output: Output
+    execution: str = "auto"
     batch_bytes: int = BATCH_BYTES
     warn: Callable[[str], None] = print
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
+    segments: dict[str, Segments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.failure: BaseException | None = None
@@ -98,12 +107,11 @@ class Loop:
         self._query: StreamingQuery | None = None
         self._done: int = -1
         self._shipped: dict[str, Shipped] = {}
-        self._retired: list[Any] = []
+        self._compiled: dict[str, Registered] = {}
         self._silent: set[str] = set()
         self._closed_frames = False
         self._heard = dict.fromkeys(self.streams, time.monotonic())
         self._rates: dict[str, float] = {}
-        self._live: dict[str, int] = {}
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
         self._beat = self.journal.folder / "beat"
@@ -151,8 +159,8 @@ class Loop:
         query, self._query = self._query, None
         if query is not None:
             query.stop()
-        for broadcast in [*self._retired, *(shipped.data for shipped in self._shipped.values())]:
-            broadcast.unpersist()
+        for shipped in self._shipped.values():
+            shipped.data.unpersist()
         self._shipped.clear()
 
     @property
@@ -185,7 +193,7 @@ class Loop:
             raise
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
-        plan = self.registry.plan(self._cores())
+        plan = self.registry.plan(self.streams, self._cores(), self._is_large)
         control = Control(
             number,
             self.progress,
@@ -193,18 +201,18 @@ class Loop:
             frozenset(self._silent),
             self.reached,
             dict(self.registry.since),
+            self.segments,
         )
-        before = self.journal.state(self._done) if self._done >= 0 else None
-        task = Task(
-            self._ship("plan", f"{id(self)}.{plan.version}", lambda: pickle.dumps(plan)),
-            self._ship("static", f"{id(self)}.{self.graphs.version}", self._static),
-            control,
-            str(before) if before is not None else None,
-            str(self.journal.state(number)),
-            max(1, self._cores() // max(1, len(plan.groups))),
-        )
-        rows = self._rows(frame, plan)
-        collected = collect(map_in_arrow(rows, task, OUTPUT).toArrow(), plan.readers())
+        collected = Collected({}, [], [], {}, {})
+        both = bool(plan.catalyst and plan.groups)
+        if both:
+            frame.persist()  # so that it is read once
+        if plan.groups:
+            collected.add(self._in_tasks(frame, plan, control))
+        if plan.catalyst:
+            collected.add(self._by_catalyst(frame, plan, control))
+        if both:
+            frame.unpersist()
         lately = sum(p.read for p in collected.progress.values()) - sum(
             p.read for p in self.progress.values()
         )
@@ -213,12 +221,48 @@ class Loop:
         if self._closed_frames:
             self._end_frames()
         self.reached = {**self.reached, **collected.reached}
-        self._live = collected.live
+        self.segments = {**self.segments, **collected.segments}
         self._lately = lately
         self._say(number, collected.reports, collected.letters)
         self._batch_ended = time.monotonic()
         if self.all_ended():
             self.finished.set()
+
+    def _in_tasks(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
+        """One job, with a task for every group."""
+        task = Task(
+            self._ship("plan", f"{id(self)}.{plan.version}", lambda: pickle.dumps(plan)),
+            self._ship("static", f"{id(self)}.{self.graphs.version}", self._static),
+            control,
+            str(self.journal.state(control.batch)),
+            max(1, self._cores() // len(plan.groups)),
+        )
+        table = map_in_arrow(self._rows(frame, plan), task, OUTPUT).toArrow()
+        return collect(table, plan.readers(), "task")
+
+    def _by_catalyst(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
+        """A job for every query."""
+        for name in ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"):
+            self.session.conf.unset(name)
+        self.graphs.views(self.session)
+        queries = [self._for_spark(query) for query in plan.catalyst]
+        state = self.journal.state(control.batch)
+        return catalyst.evaluate(frame, queries, control, state, self.session)
+
+    def _for_spark(self, query: Registered) -> Registered:
+        known = self._compiled.get(query.name)
+        if known is None or known.info is not query.info:
+            known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
+            self._compiled[query.name] = known
+        return known
+
+    def _is_large(self, family: Sequence[Registered]) -> bool:
+        """Whether a family of queries is left to Catalyst: as told, or by what its streams held last."""
+        if self.execution != "auto":
+            return self.execution == "catalyst"
+        streams = {stream for query in family for stream in query.streams}
+        live = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
+        return live > TASK_ELEMENTS or self.graphs.in_spark or self.graphs.size > TASK_TRIPLES
 
     def all_ended(self) -> bool:
         return bool(self.streams) and all(self.progress.get(s, Progress()).ended for s in self.streams)
@@ -255,6 +299,7 @@ class Loop:
             "progress": {name: asdict(progress) for name, progress in self.progress.items()},
             "reached": self.reached,
             "since": self.registry.since,
+            "segments": {name: asdict(segments) for name, segments in self.segments.items()},
         }
         self.journal.commit(number, record, said)
         self._done = number
@@ -265,7 +310,7 @@ class Loop:
         for report in self._known(reports):
             handle = self.registry.handles.get(report.query)
             if handle is not None:
-                handle.report(report.answers, report.milliseconds, "task")
+                handle.report(report.answers, report.milliseconds, report.execution)
 
     def _known(self, reports: list[Report]) -> list[Report]:
         """Without those of queries that were stopped while the batch ran."""
@@ -289,6 +334,7 @@ class Loop:
         self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
         self.reached = record["reached"]
         self.registry.since.update(record["since"])
+        self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
         self._emit_rest(self._done)
         if self.all_ended():
             self.finished.set()
@@ -376,7 +422,7 @@ class Loop:
             event_time,
             self._rates.get(name, 0.0),
             lag,
-            self._live.get(name, 0),
+            self.segments[name].rows if name in self.segments else 0,
             progress.ended,
         )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from rheos.answers.continuous import QueryInfo
 from rheos.runtime.buffers import Progress
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.segments import Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,21 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Groups of queries; those that read one another's streams are in the same."""
+    """Groups of queries that tasks evaluate; those that read one another's streams are in the same. And the
+    queries that are left to Catalyst, in the order of their streams. A stream that no query reads at the
+    moment flows all the same: the first group counts its elements."""
 
-    version: int
+    version: str
     groups: tuple[tuple[Registered, ...], ...]
+    catalyst: tuple[Registered, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def streams(self, group: int) -> list[str]:
         """The streams from outside that a group reads."""
         queries = self.groups[group]
         made = {query.derived for query in queries}
-        return sorted({stream for query in queries for stream in query.streams} - made)
+        read = {stream for query in queries for stream in query.streams} - made
+        return sorted({*read, *self.unread} if group == 0 else read)
 
     def readers(self) -> dict[str, list[int]]:
         """The groups that read each stream from outside; the first of them answers for its dead letters."""
@@ -56,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a batch is told: where the streams and the queries are, and where the state is.
+    """What a batch is told: where the streams and the queries are, and what is live.
 
     `silent` streams hold nothing up: they have been idle for too long. A query that was registered while
     streams flowed sees of each the elements after a time, in `since`.
@@ -68,6 +74,7 @@ class Control:
     silent: frozenset[str] = frozenset()
     reached: Mapping[str, int] = field(default_factory=dict)
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    segments: Mapping[str, Segments] = field(default_factory=dict)
 
 
 def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered, ...], ...]:

@@ -14,7 +14,7 @@ from rheos.errors import Position, QuerySyntaxError, RheosError
 from rheos.runtime.buffers import NEVER
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
-from rheos.runtime.plan import Plan, Registered, cycle, grouped
+from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related
 
 Callback = Callable[[Answer], None]
 
@@ -186,12 +186,20 @@ class Registry:
             self._now = dict
             self._version = next(self._versions)
 
-    def plan(self, cores: int) -> Plan:
-        """The groups of the queries that run now."""
+    def plan(
+        self, streams: Iterable[str], cores: int, is_large: Callable[[Sequence[Registered]], bool]
+    ) -> Plan:
+        """The queries that run now: families that are large go to Catalyst, the others to so many tasks at
+        the most. `streams` are those that flow."""
         with self._lock:
             running = [h.registered for name, h in self.handles.items() if name not in self._halted]
-            groups = grouped(running, max(1, min(cores, len(running) // GROUP_SIZE)))
-            return Plan(self._version, groups)
+            large = [family for family in related(running) if is_large(family)]
+            spread = [query for family in large for query in ordered(family)]
+            small = [query for query in running if query not in spread]
+            groups = grouped(small, max(1, min(cores, len(small) // GROUP_SIZE)))
+            version = f"{self._version}.{','.join(query.name for query in spread)}"
+            unread = set(streams) - {stream for query in running for stream in query.streams}
+            return Plan(version, groups or ((),) if unread else groups, tuple(spread), tuple(sorted(unread)))
 
     @property
     def version(self) -> int:

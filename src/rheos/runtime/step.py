@@ -29,6 +29,7 @@ class Report:
     query: str
     answers: Answers
     milliseconds: float
+    execution: str = "task"
 
 
 @dataclass(slots=True)
@@ -52,15 +53,16 @@ class Arrivals:
 
 def step(
     queries: Sequence[Registered],
+    read: Sequence[str],
     control: Control,
     buffers: Mapping[str, Buffer],
     arrivals: Mapping[str, Arrivals],
     connection: duckdb.DuckDBPyConnection,
 ) -> Outcome:
     """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
-    seen. `queries` are in the order of their streams; `connection` has the static graphs."""
+    seen. `queries` are in the order of their streams, of which `read` come from outside; `connection` has
+    the static graphs."""
     made = {query.derived for query in queries if query.derived is not None}
-    read = sorted({stream for query in queries for stream in query.streams} - made)
     before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *made}}
     outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
     known: dict[str, int] = {}

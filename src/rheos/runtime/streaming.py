@@ -49,12 +49,14 @@ class Streaming:
         checkpoint: Path | None = None,
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
+        execution: str = "auto",
     ) -> None:
         self._session = session
         self._graphs = graphs
         self.checkpoint = checkpoint
         self._dead_letters = dead_letters
         self._batch_bytes = batch_bytes
+        self._execution = execution
         self.registry = Registry()
         self.streams: dict[str, Stream] = {}
         self.output = Output()
@@ -136,6 +138,7 @@ class Streaming:
             used,
             self._opened_journal(),
             self.output,
+            "task" if self._execution == "local" else self._execution,
             self._batch_bytes,
             warn=lambda message: print(f"warning: {message}", file=sys.stderr),
         )

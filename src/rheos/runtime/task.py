@@ -1,13 +1,12 @@
 """A batch in a Spark task: rows that are chunks come in, the answers of the queries of a group go out.
 
 Every group is one task. It finds the plan and the static graphs in a broadcast, keeps what it made of
-them for the next batch, reads the state that the batch before left in a file, and leaves its own.
+them for the next batch, reads the state that the batch before left in files, and leaves its own.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from rheos.runtime.buffers import LIVE, Buffer, DeadLetter, Progress
+from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.plan import Control, Plan
+from rheos.runtime.segments import Segments, load, longest, save
 from rheos.runtime.step import Arrivals, Outcome, Report, step
 from rheos.sources.chunks import Chunk
 from rheos.store.tables import filled
@@ -37,7 +37,6 @@ _OUTPUT = pa.schema(
         ("rows", pa.binary()),
     ]
 )
-_DROPPED = b"dropped"
 
 
 class Shipped(NamedTuple):
@@ -76,14 +75,12 @@ def _kept(kind: str, key: str, make: Any) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task of a batch does. `state` is where the batch before left its state, if there was one,
-    `left` where this one leaves it."""
+    """What every task of a batch does; the state goes to files in the folder `state`."""
 
     plan: Shipped
     static: Shipped
     control: Control
-    state: str | None
-    left: str
+    state: str
     threads: int = 1
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -100,18 +97,27 @@ class Task:
                     before = arrivals.get(row["stream"], Arrivals())
                     chunks = before.chunks if row["ended"] else [*before.chunks, Chunk.unpack(row["data"])]
                     arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
-            buffers = load(self.state) if self.state else {}
-            outcome = step(plan.groups[group], self.control, buffers, arrivals, connection)
-            save(self.left, group, outcome.buffers)
-            yield from output(group, outcome)
+            segments = self.control.segments
+            wanted = {s for query in plan.groups[group] for s in (*query.streams, query.derived or "")}
+            buffers = {stream: load(segments[stream]) for stream in wanted & segments.keys()}
+            outcome = step(
+                plan.groups[group], plan.streams(group), self.control, buffers, arrivals, connection
+            )
+            kept = {
+                stream: Segments(
+                    buffer.dropped, (save(buffer.elements, Path(self.state, f"{group}-{number}.arrow")),)
+                )
+                for number, (stream, buffer) in enumerate(sorted(outcome.buffers.items()))
+            }
+            yield from output(group, outcome, kept)
 
 
-def output(group: int, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+def output(group: int, outcome: Outcome, kept: Mapping[str, Segments]) -> Iterator[pa.RecordBatch]:
     about = {
         "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
         "letters": [letter.json() for letter in outcome.letters],
         "reached": outcome.reached,
-        "live": {stream: len(buffer.elements) for stream, buffer in outcome.buffers.items()},
+        "segments": {stream: asdict(segments) for stream, segments in kept.items()},
     }
     yield _row(group, "", json.dumps(about), b"", b"")
     for report in outcome.reports:
@@ -132,17 +138,27 @@ class Collected:
     letters: list[DeadLetter]
     reports: list[Report]
     reached: dict[str, int]
-    live: dict[str, int]
+    segments: dict[str, Segments]
+
+    def add(self, other: Collected) -> None:
+        """What came of the same batch in another way. A stream that both have read has come as far in both;
+        its segments hold what either needs."""
+        self.letters += [letter for letter in other.letters if letter.stream not in self.progress]
+        self.progress |= other.progress
+        self.reports += other.reports
+        self.reached |= other.reached
+        for stream, kept in other.segments.items():
+            self.segments[stream] = longest([kept, self.segments.get(stream, kept)])
 
 
-def collect(table: pa.Table, readers: Mapping[str, list[int]]) -> Collected:
+def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -> Collected:
     """Read what the tasks gave out. Of a stream that several groups read, the first one tells."""
     found = Collected({}, [], [], {}, {})
     for row in table.to_pylist():
         about = json.loads(row["about"])
         if row["query"]:
             answers = Answers(unpack(row["instants"]), unpack(row["rows"]))
-            found.reports.append(Report(row["query"], answers, about["milliseconds"]))
+            found.reports.append(Report(row["query"], answers, about["milliseconds"], execution))
             continue
         mine = {stream for stream, groups in readers.items() if groups[0] == row["group"]}
         found.progress |= {
@@ -150,41 +166,10 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]]) -> Collected:
         }
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
-        for stream, live in about["live"].items():
-            found.live[stream] = max(live, found.live.get(stream, 0))
+        for stream, values in about["segments"].items():
+            kept = Segments.of_json(values)
+            found.segments[stream] = longest([kept, found.segments.get(stream, kept)])
     return found
-
-
-# --- state in files ------------------------------------------------------------------------------------
-
-
-def save(folder: str, group: int, buffers: Mapping[str, Buffer]) -> None:
-    """Leave the buffers of a group in a file, which is there as a whole or not at all."""
-    path = Path(folder, f"group-{group}")
-    path.mkdir(parents=True, exist_ok=True)
-    names = {}
-    for number, (stream, buffer) in enumerate(sorted(buffers.items())):
-        names[stream] = {"file": f"{number}.arrow", "dropped": buffer.dropped}
-        partial = path / f"{number}.{os.getpid()}.partial"
-        with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, LIVE) as writer:
-            writer.write_table(buffer.elements.combine_chunks())
-        partial.replace(path / f"{number}.arrow")
-    partial = path / f"buffers.{os.getpid()}.partial"
-    partial.write_text(json.dumps(names))
-    partial.replace(path / "buffers.json")
-
-
-def load(folder: str) -> dict[str, Buffer]:
-    """The buffers that the groups of the batch before left. Queries may have come to other groups since: of
-    a stream that several have kept, the longest buffer holds all that any of them needs."""
-    buffers: dict[str, Buffer] = {}
-    for path in sorted(Path(folder).glob("group-*/buffers.json")):
-        for stream, about in json.loads(path.read_text()).items():
-            if stream in buffers and buffers[stream].dropped <= about["dropped"]:
-                continue
-            with pa.memory_map(str(path.parent / about["file"])) as source:
-                buffers[stream] = Buffer(pa.ipc.open_file(source).read_all(), about["dropped"])
-    return buffers
 
 
 def pack(table: pa.Table) -> bytes:

@@ -1,0 +1,346 @@
+"""A batch by Catalyst: chunks of streams come in, the answers of queries go out, spread over the cluster.
+
+For windows or static data that no single task should hold. Two jobs take in what arrived: one asks every
+chunk for its bounds, from which the driver knows where each begins; the next sorts out what is late and
+leaves the elements as files. Then every query is one job over these files, and what is no longer seen of
+them is forgotten file by file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow
+from rheos.errors import EvaluationError
+from rheos.execute.catalyst import closure_view
+from rheos.execute.session import map_in_arrow
+from rheos.runtime.buffers import FOREVER, LIVE, NEVER, DeadLetter, Progress, arrive
+from rheos.runtime.evaluation import Batch
+from rheos.runtime.plan import Control, Registered
+from rheos.runtime.segments import Segment, Segments, read, save
+from rheos.runtime.step import Report, derived, due
+from rheos.runtime.task import Collected
+from rheos.sources.chunks import Chunk
+from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.dialect import Dialect
+from rheos.sql.spark import SPARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Key = tuple[str, int, int]  # of a chunk: its stream, its part, its number in that
+
+_ELEMENTS = "s STRING, p STRING, o STRING, time LONG, place LONG"
+_NO_ELEMENTS = pa.schema(
+    [*((name, pa.string()) for name in "spo"), ("time", pa.int64()), ("place", pa.int64())]
+).empty_table()
+
+
+class SparkPlace:
+    """A session in which the static graphs and the elements are views."""
+
+    nearby = False
+    dialect: Dialect = SPARK
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._kept: list[DataFrame] = []
+
+    def make(self, name: str, sql: str) -> None:
+        frame = self.spark.sql(sql).persist()
+        self._kept.append(frame)
+        frame.createOrReplaceTempView(name)
+
+    def view(self, name: str, sql: str) -> None:
+        self.spark.sql(sql).createOrReplaceTempView(name)
+
+    def put(self, name: str, table: pa.Table) -> None:
+        self.spark.createDataFrame(table).createOrReplaceTempView(name)
+
+    def ask(self, sql: str) -> pa.Table:
+        return self._run(lambda: self.spark.sql(sql).toArrow())
+
+    def rows(self, statement: ContinuousStatement) -> pa.Table:
+        def run() -> pa.Table:
+            for closure in statement.closures:
+                closure_view(closure, self.spark)
+            return self.spark.sql(statement.sql).toArrow()
+
+        return self._run(run).rename_columns(["instant", "at", *statement.columns])
+
+    def close(self) -> None:
+        for frame in self._kept:
+            frame.unpersist()
+
+    def _run(self, job: Callable[[], pa.Table]) -> pa.Table:
+        from pyspark.errors import PySparkException
+
+        try:
+            return job()
+        except PySparkException as error:
+            first, *_ = str(error).splitlines() or [type(error).__name__]
+            raise EvaluationError(f"Spark could not run the query: {first}") from error
+
+
+def evaluate(
+    frame: DataFrame, queries: Sequence[Registered], control: Control, state: Path, spark: SparkSession
+) -> Collected:
+    """A batch of these queries, which are in the order of their streams, and whose statements are Spark's.
+    The session has the views of the static graphs."""
+    made = {query.derived for query in queries if query.derived is not None}
+    streams = sorted({stream for query in queries for stream in query.streams} - made)
+    found = taken_in(frame, streams, control, state)
+    known = {
+        stream: found.progress[stream].watermark(control.lateness.get(stream, 0)) - 1
+        if not (found.progress[stream].ended or stream in control.silent)
+        else FOREVER
+        for stream in streams
+    }
+    for stream in made:
+        found.segments[stream] = control.segments.get(stream, Segments())
+    place = SparkPlace(spark)
+    elements: dict[str, str] = {}
+    batch = Batch(place, elements)
+    try:
+        for query in queries:
+            answer(query, control, found, known, elements, batch, state)
+    finally:
+        place.close()
+    for stream in found.segments:
+        found.segments[stream] = live(found.segments[stream], stream, queries, found.reached)
+    return found
+
+
+def answer(
+    query: Registered,
+    control: Control,
+    found: Collected,
+    known: dict[str, int],
+    elements: dict[str, str],
+    batch: Batch,
+    state: Path,
+) -> None:
+    began = time.perf_counter()
+    after = control.reached.get(query.name, NEVER)
+    until = min(known[stream] for stream in query.streams)
+    complete = until
+    if until == FOREVER:
+        last = {stream: _last(found, stream) for stream in query.streams}
+        end = query.evaluation.end({stream: moment for stream, moment in last.items() if moment > NEVER})
+        until = after if end is None else end
+    if due(query.evaluation.query, after, until):
+        for stream in query.streams - elements.keys():
+            elements[stream] = f"elements_{len(elements) + 1}"
+            assert isinstance(batch.place, SparkPlace)
+            show_elements(batch.place, found.segments[stream], elements[stream])
+        since = {
+            stream: _up_to(found.segments[stream], moment)
+            for stream, moment in control.since.get(query.name, {}).items()
+        }
+        answers = batch.answers(query.evaluation, after, until, since)
+        if len(answers.instants):
+            took = (time.perf_counter() - began) * 1000
+            found.reports.append(Report(query.name, answers, took, "catalyst"))
+        if query.derived is not None and len(answers.rows):
+            added = save(pa.Table.from_batches([derived(answers.rows)], LIVE), state / f"{query.name}.arrow")
+            before = found.segments[query.derived]
+            found.segments[query.derived] = Segments(before.dropped, (*before.files, added))
+    found.reached[query.name] = max(after, until)
+    if query.derived is not None:
+        known[query.derived] = complete
+
+
+def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
+    """The elements of a stream as a table, numbered in their order."""
+    spark = place.spark
+    if not segments.files:
+        place.put(name, _NO_ELEMENTS)
+        return
+    starts, arrived = [], 0
+    for file in segments.files:
+        starts.append((file.path, arrived))
+        arrived += file.rows
+    paths = spark.createDataFrame(starts, "path STRING, arrived LONG").repartition(len(starts))
+    rows = map_in_arrow(paths, read_segments, _ELEMENTS)
+    rows.createOrReplaceTempView(f"{name}_arrived")
+    # Files hold what arrived together; the order of the stream is by time first.
+    following = all(a.last <= b.first for a, b in itertools.pairwise(segments.files))
+    if following and all(file.in_order for file in segments.files):
+        number = f"place + {segments.dropped}"
+    else:
+        number = f"row_number() OVER (ORDER BY time, place) + {segments.dropped}"
+    place.make(name, f"SELECT s, p, o, time, {number} AS place FROM {name}_arrived")
+
+
+def read_segments(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Paths of segments come in, their elements go out, numbered by arrival."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            table = read(row["path"]).select(["s", "p", "o", "time"])
+            numbers = pa.array(range(row["arrived"] + 1, row["arrived"] + 1 + len(table)), pa.int64())
+            yield from table.append_column("place", numbers).combine_chunks().to_batches(100_000)
+
+
+# --- what arrived ------------------------------------------------------------------------------------
+
+
+def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: Path) -> Collected:
+    """The chunks of the streams as segments, after what is bad or late is sorted out."""
+    chosen = frame.where(frame.stream.isin(list(streams))).persist()
+    try:
+        bounds = map_in_arrow(
+            chosen, bounds_of, "stream STRING, part LONG, number LONG, ended BOOLEAN, about STRING"
+        ).collect()
+        before: dict[Key, Progress] = {}
+        progress = {stream: control.progress.get(stream, Progress()) for stream in streams}
+        for row in sorted(bounds, key=lambda row: (row["stream"], row["part"], row["number"])):
+            stream = row["stream"]
+            if row["ended"]:
+                progress[stream] = progress[stream].having_ended()
+                continue
+            before[stream, row["part"], row["number"]] = progress[stream]
+            progress[stream] = moved(progress[stream], json.loads(row["about"]))
+        accept = Accept(before, dict(control.lateness), str(state), {s: n for n, s in enumerate(streams)})
+        accepted = map_in_arrow(
+            chosen, accept, "stream STRING, part LONG, number LONG, segment STRING, letters STRING"
+        ).collect()
+    finally:
+        chosen.unpersist()
+    found = Collected(progress, [], [], {}, {})
+    for stream in streams:
+        found.segments[stream] = control.segments.get(stream, Segments(progress_before(control, stream)))
+    for row in sorted(accepted, key=lambda row: (row["stream"], row["part"], row["number"])):
+        stream = row["stream"]
+        letters = [DeadLetter(**letter) for letter in json.loads(row["letters"])]
+        found.letters += letters
+        late = sum(letter.kind == "late" for letter in letters)
+        found.progress[stream] = found.progress[stream].with_late(late)
+        segment = Segment(**json.loads(row["segment"]))
+        if segment.rows:
+            kept = found.segments[stream]
+            found.segments[stream] = Segments(kept.dropped, (*kept.files, segment))
+    return found
+
+
+def progress_before(control: Control, stream: str) -> int:
+    return control.progress.get(stream, Progress()).accepted
+
+
+def moved(progress: Progress, about: Mapping[str, object]) -> Progress:
+    """How far a stream is after a chunk, but for how many of its elements were late."""
+    return Progress(**{**asdict(progress), **_after(progress, about)})
+
+
+def _after(progress: Progress, about: Mapping[str, object]) -> dict[str, object]:
+    rows, bad, high = (int(about[name]) for name in ("rows", "bad", "high"))  # type: ignore[call-overload]
+    same = about["place"] == progress.place and not about["first"]
+    return {
+        "high": max(progress.high, high),
+        "read": progress.read + rows + bad,
+        "bad": progress.bad + bad,
+        "without_zone": progress.without_zone + int(about["without_zone"]),  # type: ignore[call-overload]
+        "place": about["place"],
+        "line": (progress.line if same else 0) + int(about["lines"]),  # type: ignore[call-overload]
+    }
+
+
+def bounds_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What the driver needs to know of every chunk."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            about = {}
+            if not row["ended"]:
+                chunk = Chunk.unpack(row["data"])
+                high = pc.max(chunk.elements.column("time")).as_py()
+                about = {
+                    "rows": chunk.elements.num_rows,
+                    "bad": len(chunk.bad),
+                    "high": NEVER if high is None else high,
+                    "place": chunk.place,
+                    "first": chunk.first,
+                    "lines": chunk.lines,
+                    "without_zone": chunk.without_zone,
+                }
+            given = {name: row[name] for name in ("stream", "part", "number", "ended")}
+            yield pa.RecordBatch.from_pylist([{**given, "about": json.dumps(about)}])
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Leaves the elements of each chunk in a file, but for those that are late."""
+
+    before: Mapping[Key, Progress]
+    lateness: Mapping[str, int]
+    state: str
+    numbers: Mapping[str, int]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                if row["ended"]:
+                    continue
+                stream, part, number = row["stream"], row["part"], row["number"]
+                chunk = Chunk.unpack(row["data"])
+                progress = self.before[stream, part, number]
+                arrived = arrive(stream, [chunk], progress, self.lateness.get(stream, 0))
+                elements = pa.Table.from_batches([b.select(LIVE.names) for b in arrived.elements], LIVE)
+                path = Path(self.state, f"catalyst-{self.numbers[stream]}-{part}-{number}.arrow")
+                segment = save(elements, path)
+                letters = json.dumps([letter.json() for letter in arrived.letters])
+                about = {"stream": stream, "part": part, "number": number}
+                yield pa.RecordBatch.from_pylist(
+                    [{**about, "segment": json.dumps(asdict(segment)), "letters": letters}]
+                )
+
+
+# --- what stays --------------------------------------------------------------------------------------
+
+
+def live(
+    segments: Segments, stream: str, queries: Sequence[Registered], reached: Mapping[str, int]
+) -> Segments:
+    """Without the first files if no later instant can see any of their elements."""
+    files, dropped = list(segments.files), segments.dropped
+    while files and not any(
+        _seen(files, window.window, reached[query.name])
+        for query in queries
+        for window in query.evaluation.query.windows
+        if window.stream == stream
+    ):
+        dropped += files.pop(0).rows
+    return Segments(dropped, tuple(files))
+
+
+def _seen(files: Sequence[Segment], window: object, until: int) -> bool:
+    """Whether a window can still hold an element of the first of these files."""
+    first, rest = files[0], files[1:]
+    if isinstance(window, LogicalWindow):
+        return -(-(first.last + window.range) // window.step) * window.step > until + 1
+    assert isinstance(window, PhysicalWindow)
+    return sum(file.rows for file in rest if file.last <= until) < window.triples + window.step
+
+
+def _last(found: Collected, stream: str) -> int:
+    if stream in found.progress:
+        return found.progress[stream].high
+    return max((file.last for file in found.segments[stream].files), default=NEVER)
+
+
+def _up_to(segments: Segments, moment: int) -> int:
+    """The place of the last element that is not after a time; files that hold both sides are read."""
+    place = segments.dropped
+    for file in segments.files:
+        if file.last <= moment:
+            place += file.rows
+        elif file.first <= moment:
+            place += pc.sum(pc.less_equal(read(file.path).column("time"), moment)).as_py()
+    return place

@@ -1,0 +1,77 @@
+"""The state of streams in files: live elements come in, Arrow files go out, and the other way round.
+
+What is live of a stream is a row of segments, in the order in which their elements arrived. Both ways of
+running read and write them, so that a query can change from one to the other between two batches. The files
+are in the journal's folder, which all machines see; the driver knows only their names and bounds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.runtime.buffers import LIVE, Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file of elements: how many, between which times, and whether they are in order of time."""
+
+    path: str
+    rows: int
+    first: int
+    last: int
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The live elements of a stream; `dropped` went before them. It can be written as JSON."""
+
+    dropped: int = 0
+    files: tuple[Segment, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Segments:
+        return cls(values["dropped"], tuple(Segment(**file) for file in values["files"]))
+
+
+def save(elements: pa.Table, path: Path) -> Segment:
+    """Write a file that is there as a whole or not at all, however often a task is tried."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, LIVE) as writer:
+        writer.write_table(elements.combine_chunks())
+    partial.replace(path)
+    times = elements.column("time").to_numpy()
+    first, last = (int(times.min()), int(times.max())) if len(times) else (0, 0)
+    return Segment(str(path), len(elements), first, last, not np.any(times[1:] < times[:-1]))
+
+
+def read(path: str) -> pa.Table:
+    with pa.memory_map(path) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def load(segments: Segments) -> Buffer:
+    """The elements as one buffer, in order of time and arrival."""
+    elements = pa.concat_tables([LIVE.empty_table(), *(read(file.path) for file in segments.files)])
+    times = elements.column("time").to_numpy()
+    if np.any(times[1:] < times[:-1]):
+        elements = elements.take(pa.array(np.argsort(times, kind="stable")))
+    return Buffer(elements, segments.dropped)
+
+
+def longest(found: Sequence[Segments]) -> Segments:
+    """Of the same stream as several groups have kept it, what holds all that any of them needs."""
+    return min(found, key=lambda segments: segments.dropped)
