@@ -165,6 +165,15 @@ def test_several_aggregates(seed: int) -> None:
     assert in_duckdb(query, rows, times, spread_first=False) == expected
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_distinct(seed: int) -> None:
+    chance = random.Random(seed)
+    rows, times = make_rows(chance), instants(chance)
+    found = in_duckdb(f"SELECT DISTINCT ?k ?x {PATTERN}", rows, times, spread_first=False)
+    assert found == in_duckdb(f"SELECT DISTINCT ?k ?x {PATTERN}", rows, times, spread_first=True)
+    assert set(found.values()) == {1}
+
+
 def test_no_rows_are_a_group_at_every_instant() -> None:
     times = pa.table({"instant": pa.array([2, 4, 6], pa.int64())})
     rows: list[Row] = [("<k:1>", "<y:1>", INTEGERS[1], 3, 5)]

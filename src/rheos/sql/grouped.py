@@ -85,7 +85,8 @@ class Parted(Whole):
         """Whether the rows of a part are, at an instant, the first of their group with the same values.
 
         Of rows that are alike in this, each counts from where those that began before it have all ended:
-        at every instant at which some of them hold, exactly one counts.
+        at every instant at which some of them hold, exactly one counts. That where it counts from is brought
+        into its own interval changes nothing but that there are fewer different parts.
         """
         begin, end = (f"{self.below.alias}.{bound}" for bound in (FROM, UNTIL))
         alike = ", ".join([*self.by, *columns])

@@ -133,7 +133,11 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
 
 
 def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
-    inner = spread(compiler.node(node.pattern, context), compiler)
+    inner = compiler.node(node.pattern, context)
+    if inner.valid:
+        # What holds in the same interval is spread over its instants once.
+        rows = compiler.rows(inner, context)
+        inner = spread(inner.with_sql(select(rows.columns(), rows.source(), distinct=True)), compiler)
     rows = compiler.rows(inner, context)
     if inner.sorted_by <= set(inner.variables):
         # What the order was computed from is all there: equal solutions have equal places in it.
