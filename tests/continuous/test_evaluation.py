@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
-from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, retained
+from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, Place, retained
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case
 from tests.continuous.reference import Answer, Case, Element, answers
@@ -33,17 +34,19 @@ def load(graphs: StaticGraphs, case: Case) -> None:
         graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in case.static), format="nt")
 
 
-def evaluated(case: Case, evaluation: Evaluation, graphs: StaticGraphs, cuts: list[int]) -> list[Answer]:
+def evaluated(
+    case: Case, evaluation: Evaluation, place: Callable[[], Place], cuts: Sequence[int]
+) -> list[Answer]:
     """The answers batch after batch, each with no more elements than the one before has kept."""
     live = {name: table(list(found)) for name, found in case.streams.items()}
     found: list[Answer] = []
     for after, until in itertools.pairwise(cuts):
-        with graphs.connection.cursor() as cursor:
-            names = {}
-            for number, (name, elements) in enumerate(live.items()):
-                names[name] = f"elements_{number}"
-                cursor.register(names[name], elements)
-            answer = Batch(DuckPlace(cursor), names).answers(evaluation, after, until, case.since)
+        here = place()
+        names = {}
+        for number, (name, elements) in enumerate(live.items()):
+            names[name] = f"elements_{number}"
+            here.put(names[name], elements)
+        answer = Batch(here, names).answers(evaluation, after, until, case.since)
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
         }
@@ -55,7 +58,10 @@ def evaluated(case: Case, evaluation: Evaluation, graphs: StaticGraphs, cuts: li
     return found
 
 
-def compare(text: Text, seed: int, graphs: StaticGraphs) -> None:
+def compare(
+    text: Text, seed: int, graphs: StaticGraphs, place: Callable[[], Place] | None = None, cuts: int = 3
+) -> None:
+    """Compare the answers that a place gives, or else DuckDB, when time is cut into batches at random."""
     chance = random.Random(f"{text}{seed}")
     found = case(chance, text)
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
@@ -66,11 +72,12 @@ def compare(text: Text, seed: int, graphs: StaticGraphs) -> None:
             name: sum(element[3] <= after for element in elements) for name, elements in found.streams.items()
         }
         found = replace(found, since=since)
-    evaluation = Evaluation.of(found.query)
-    cuts = [after, *sorted(chance.sample(range(after + 1, until, SECOND // 2), 3)), until]
     load(graphs, found)
+    place = place or (lambda: DuckPlace(graphs.connection.cursor()))
+    evaluation = Evaluation.of(found.query, place().dialect)
+    spans = [after, *sorted(chance.sample(range(after + 1, until, SECOND // 2), cuts)), until]
     expected = answers(found, evaluation.statement.columns, after, until)
-    assert evaluated(found, evaluation, graphs, cuts) == expected
+    assert evaluated(found, evaluation, place, spans) == expected
 
 
 @pytest.mark.parametrize("seed", range(4))
