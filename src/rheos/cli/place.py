@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +58,7 @@ def terminal_width(output: Path | None) -> int | None:
     """The width of the terminal that results are for."""
     if output is not None or not sys.stdout.isatty():
         return None
-    return os.get_terminal_size(sys.stdout.fileno()).columns
+    return shutil.get_terminal_size().columns  # 80 where a terminal does not know
 
 
 @contextmanager

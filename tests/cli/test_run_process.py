@@ -1,0 +1,105 @@
+"""`rheos run` in a process of its own: standard input, a pipe that closes, Ctrl-C, and a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import COUNT, COUNTS, ELEMENTS, STREAM, Outcome, rows
+
+COMMAND = [sys.executable, "-m", "rheos", "run", "-q", COUNT]
+PATIENCE = 240  # seconds; Spark starts, and tests share the machine
+
+pytestmark = pytest.mark.usefixtures("spark")  # where there is no Java, there is nothing to see
+
+
+def test_standard_input_is_answered_while_it_flows() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--stream", f"{STREAM}=-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("".join(ELEMENTS[:3]).encode())
+    process.stdin.flush()
+    # The third element says that the first ten seconds are complete: the answer comes before the input ends.
+    first = process.stdout.readline().decode()
+    assert process.poll() is None
+    process.stdin.write(ELEMENTS[3].encode())
+    out, err = process.communicate(timeout=PATIENCE)
+    assert rows(Outcome(process.returncode, first + out.decode(), err.decode())) == COUNTS
+    assert err == b""
+
+
+def test_a_reader_that_has_enough(tmp_path: Path) -> None:
+    (tmp_path / "tolls.nq").write_text("".join(ELEMENTS))
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*COMMAND, "--stream", f"{STREAM}={tmp_path / 'tolls.nq'}"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_ctrl_c_ends_a_run_that_follows_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "1.nq").write_text("".join([*ELEMENTS, "not an element\n"]))
+    process = subprocess.Popen(
+        [*COMMAND, "--stream", f"{STREAM}={tmp_path}", "--follow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    first = [json.loads(process.stdout.readline()) for _ in COUNTS[:2]]
+    assert [answer["at"] for answer in first] == [at for _, at, _ in COUNTS[:2]]
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all the processes of the command get it
+    out, err = process.communicate(timeout=PATIENCE)
+    # The instant of 30 s is not complete while more may come.
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode() == ("1 element went to the dead letters: 1 bad; --dead-letters FILE keeps them\n")
+
+
+def test_on_a_terminal_figures_stand_below_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "tolls.nq").write_text("".join(ELEMENTS))
+    reader, writer = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "--stream", f"{STREAM}={tmp_path / 'tolls.nq'}"],
+        stdin=writer,
+        stdout=writer,
+        stderr=writer,
+        env={**os.environ, "COLUMNS": "120", "TERM": "xterm-256color"},
+    )
+    os.close(writer)
+    seen = b""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            piece = os.read(reader, 4096)
+        except OSError:  # Linux says EIO where the other end has closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(reader)
+    assert process.wait(timeout=PATIENCE) == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+    assert "Cars  2026-01-01T00:00:10Z" in text
+    assert "ex:t1" in text
+    assert re.search(rf"{STREAM}\s+4 elements\s+[\d,]+/s\s+2026-01-01T00:00:30Z", text)
+    assert re.search(r"Cars\s+3 instants\s+3 rows\s+[\d,]+ ms\s+task", text)
+    assert text.index("Cars  2026-01-01T00:00:30Z") < text.rindex("3 instants")
