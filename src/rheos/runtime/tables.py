@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rheos.algebra.nodes import Dataset
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
-from rheos.runtime.instants import Interval
+from rheos.runtime.instants import Interval, Times
 from rheos.runtime.place import Place
 from rheos.sql import windows as sql
 from rheos.sql.relation import INTERVAL, nested, select
@@ -200,12 +200,20 @@ def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
 def next_of_same(elements: pa.Table) -> pa.Table:
     """The places of those elements that come again, with the time and the place of the next.
 
-    Terms become numbers first: to sort by these takes a tenth of the time that sorting by strings takes.
+    The terms become one number first, as long as that fits: to sort strings takes many times as long.
     """
     time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
-    columns = (elements.column(name).combine_chunks().dictionary_encode() for name in "spo")
-    codes = [column.indices.to_numpy() for column in columns]
-    order = np.lexsort((place, *codes))
-    same = np.logical_and.reduce([code[order[1:]] == code[order[:-1]] for code in codes])
+    keys: list[Times] = []
+    key, size = np.zeros(len(elements), np.int64), 1
+    for name in "spo":
+        column = elements.column(name).combine_chunks().dictionary_encode()
+        if size * len(column.dictionary) > 2**62:
+            keys.append(key)
+            key, size = np.zeros(len(elements), np.int64), 1
+        key = key * len(column.dictionary) + column.indices.to_numpy()
+        size *= len(column.dictionary)
+    keys.append(key)
+    order = np.lexsort((place, *keys))
+    same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
     first, following = order[:-1][same], order[1:][same]
     return pa.table({"place": place[first], "next_time": time[following], "next_place": place[following]})
