@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.nodes import LeftJoin, Node, Select
-from rheos.algebra.translate import translate
+from rheos.algebra.translate import translate, translate_continuous
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
@@ -97,7 +97,11 @@ class Given(Compiler):
 
 
 def statement(query: str, dialect: Dialect, *, spread_first: bool) -> str:
-    form = translate(parse(PREFIXES + query)).form
+    if "AGGREGATE" in query:
+        register = f"REGISTER QUERY q AS {PREFIXES} {query}"
+        form = translate_continuous(parse(register, "csparql"), "q").query.form
+    else:
+        form = translate(parse(PREFIXES + query)).form
     assert isinstance(form, Select)
     compiler = Given(dialect, spread_first=spread_first)
     relation = at_every_instant(compiler.node(form.pattern, Context(None)), compiler)
@@ -172,6 +176,20 @@ def test_distinct(seed: int) -> None:
     found = in_duckdb(f"SELECT DISTINCT ?k ?x {PATTERN}", rows, times, spread_first=False)
     assert found == in_duckdb(f"SELECT DISTINCT ?k ?x {PATTERN}", rows, times, spread_first=True)
     assert set(found.values()) == {1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_aggregates_beside_rows(seed: int) -> None:
+    """The AGGREGATE clause of C-SPARQL: every row has what its group collects."""
+    chance = random.Random(seed)
+    rows, times = make_rows(chance), instants(chance)
+    window = "FROM STREAM <http://ex/s> [RANGE 10s STEP 1s]"
+    clause = "AGGREGATE {(?n, COUNT, {?k}) FILTER(?n > 1)} AGGREGATE {(?most, MAX(?x), {?k, ?y})}"
+    query = f"SELECT ?k ?y ?x ?n ?most {window} WHERE {PATTERN} {clause}"
+    found = in_duckdb(query, rows, times, spread_first=False)
+    assert found == in_duckdb(query, rows, times, spread_first=True)
+    sizes = Counter((instant, key) for instant, key, *_ in found.elements())
+    assert all(row[4] == literal(str(sizes[row[0], row[1]]), XSD + "integer") for row in found)
 
 
 def test_no_rows_are_a_group_at_every_instant() -> None:
