@@ -44,6 +44,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip("Spark needs Java 17 or 21, and there is none here")
     from pyspark.sql import SparkSession
 
+    # A source of streams in Python runs on the interpreter that the JVM finds in its environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("rheos tests")
     for name, value in SPARK_SETTINGS.items():

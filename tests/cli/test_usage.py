@@ -23,7 +23,7 @@ def test_no_arguments_show_the_help() -> None:
     assert "query" in outcome.out + outcome.err
 
 
-@pytest.mark.parametrize("command", [[], ["query"], ["explain"], ["bench"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["query"], ["explain"], ["bench"]])
 def test_help_has_examples_and_no_colours_in_a_pipe(command: list[str]) -> None:
     outcome = rheos(*command, "--help")
     assert outcome.status == 0
