@@ -155,3 +155,14 @@ def test_computed_every_between_the_steps_of_a_window() -> None:
     # At 6 s the window is still the one that ended at 4 s, at 9 s that of 8 s; at 12 s it is empty.
     assert seen == [(6, "b"), (9, "c")]
     assert [at // SECOND for at in found.instants.column("at").to_pylist()] == [6, 9]
+
+
+def test_a_few_triples_that_come_again_among_many_that_do_not() -> None:
+    others = [(f"a p x{number}", 1.0) for number in range(50)]
+    found = elements(("a p b", 0.5), *others, ("a p b", 4), ("a p b", 11))
+    asked = evaluation("SELECT ?o (timestamp(?o) AS ?t) { ?s :p ?o FILTER(?o = :b) }")
+    rows = answer(asked, found).rows.to_pylist()
+    # In the windows of 5 s and 10 s it is there twice, once as a triple of a set, with its latest time.
+    times = [(row["at"] // SECOND, row["t"][1:21]) for row in rows]
+    first, second = "1970-01-01T00:00:04Z", "1970-01-01T00:00:11Z"
+    assert times == [(5, first), (10, first), (15, second), (20, second)]

@@ -70,12 +70,16 @@ class Tables:
         if not len(repeated):
             self.place.view(name, sql.alone_sql(elements))
             return name
-        candidates, again = digest("repeated", elements), digest("again", elements)
-        self.place.put(candidates, pa.table({"place": repeated}))
-        self.place.put(again, next_of_same(self.place.ask(sql.repeated_sql(elements, candidates))))
-        # To join a few is cheaper than to copy all, which is cheaper than to join many again and again.
-        kept = self.place.view if len(repeated) < len(found) // 8 else self.place.make
-        kept(name, sql.joined_again_sql(elements, again))
+        again, few = digest("again", elements), len(repeated) < len(found) // 8
+        if few:
+            candidates = digest("repeated", elements)
+            self.place.put(candidates, pa.table({"place": repeated}))
+            chosen = with_next(self.place.ask(sql.repeated_sql(elements, candidates)))
+            self.place.put(again, chosen.select(["place", *sql.AGAIN]))
+            self.place.view(name, sql.joined_again_sql(elements, again))
+        else:
+            self.place.put(again, with_next(self.place.ask(select(sql.ELEMENT, elements))))
+            self.place.make(name, f"SELECT * FROM {again}")
         return name
 
     def seen(self, stream: str, window: Window, since: int) -> str:
@@ -197,8 +201,8 @@ def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
     return places[chosen]
 
 
-def next_of_same(elements: pa.Table) -> pa.Table:
-    """The places of those elements that come again, with the time and the place of the next.
+def with_next(elements: pa.Table) -> pa.Table:
+    """Elements with the time and the place of the next of the same triple.
 
     The terms become one number first, as long as that fits: to sort strings takes many times as long.
     """
@@ -216,4 +220,10 @@ def next_of_same(elements: pa.Table) -> pa.Table:
     order = np.lexsort((place, *keys))
     same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
     first, following = order[:-1][same], order[1:][same]
-    return pa.table({"place": place[first], "next_time": time[following], "next_place": place[following]})
+    last = np.ones(len(elements), dtype=bool)
+    last[first] = False
+    for name, values in (("next_time", time), ("next_place", place)):
+        found = np.zeros(len(elements), np.int64)
+        found[first] = values[following]
+        elements = elements.append_column(name, pa.array(found, pa.int64(), mask=last))
+    return elements

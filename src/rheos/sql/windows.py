@@ -43,7 +43,7 @@ def repeated_sql(elements: str, places: str) -> str:
 
 
 def joined_again_sql(elements: str, again: str) -> str:
-    """As `followed_sql`, where `again` has the next of those elements that come again."""
+    """As `followed_sql`, where `again` has the next of all elements that have one."""
     columns = [*(f"e.{name}" for name in ELEMENT), *(f"a.{name}" for name in AGAIN)]
     return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
