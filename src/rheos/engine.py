@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from textwrap import indent
@@ -142,9 +143,24 @@ class Engine:
             dataframe=lambda: self.dataframe(table),
         )
 
-    def explain(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> str:
-        """How a query would be answered: its algebra before and after the optimiser, the place, the SQL."""
-        algebra = translate(parse_text(text), base or self.base)
+    def explain(
+        self,
+        text: str,
+        *,
+        base: str | None = None,
+        execution: Execution | None = None,
+        dialect: str = "auto",
+    ) -> str:
+        """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
+        continuous query also its windows and instants."""
+        one_of("dialect", dialect, DIALECTS)
+        tree = parse_text(text, dialect)
+        if tree.streams or tree.registration:
+            from rheos.runtime.explain import explained
+
+            continuous = translate_continuous(tree, "query", base or self.base)
+            return titled(explained(continuous, execution or self.execution))
+        algebra = translate(tree, base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)
         statement = compile_query(plan, executor.dialect)
@@ -159,7 +175,7 @@ class Engine:
             if closure.seeds is not None:
                 parts[f"starting from, in {closure.view}"] = closure.seeds
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
-        return "\n\n".join(f"{title}:\n{indent(content, '  ')}" for title, content in parts.items())
+        return titled(parts)
 
     def executor(self, execution: Execution | None = None) -> Executor:
         """The place where a query runs."""
@@ -277,6 +293,10 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def titled(parts: Mapping[str, str]) -> str:
+    return "\n\n".join(f"{title}:\n{indent(content, '  ')}" for title, content in parts.items())
 
 
 def one_shot(tree: ast.Query) -> ast.Query:

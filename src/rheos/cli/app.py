@@ -10,6 +10,7 @@ from rheos.cli.failures import reported
 from rheos.cli.options import (
     FANCY,
     BaseOption,
+    BatchOption,
     CheckpointOption,
     DataOption,
     DeadLettersOption,
@@ -129,6 +130,7 @@ def run(
     output: OutputOption = None,
     checkpoint: CheckpointOption = None,
     dead_letters: DeadLettersOption = None,
+    batch_size: BatchOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Register queries, replay or follow streams, and write what the queries report.
@@ -155,6 +157,7 @@ def run(
             output=output,
             checkpoint=checkpoint,
             dead_letters=dead_letters,
+            batch_size=batch_size,
             quiet=quiet,
         )
         run(sources, options)

@@ -258,6 +258,16 @@ CheckpointOption = Annotated[
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching directories for new files, until Ctrl-C.")
 ]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size",
+        metavar="BYTES",
+        min=1,
+        help="How much of the streams a batch reads at most (64 MiB). Results do not depend on it.",
+        show_default=False,
+    ),
+]
 DeadLettersOption = Annotated[
     Path | None,
     typer.Option(

@@ -53,6 +53,7 @@ class Run:
     output: Path | None
     checkpoint: Path | None
     dead_letters: Path | None
+    batch_size: int | None
     quiet: bool
 
 
@@ -121,6 +122,7 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
         entailment=options.entailment.value,
         checkpoint=options.checkpoint,
         dead_letters=options.dead_letters,
+        batch_bytes=options.batch_size,
     ) as engine:
         load(engine, options.data, options.graphs)
         for iri, source in options.streams:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,12 +135,18 @@ def map_in_arrow(
     A caller's session may have been made without PYSPARK_PYTHON; its workers would then run on whatever
     `python3` is first in the path. The interpreter is part of the plan, so it is set only while that is made.
     """
-    context = frame.sparkSession.sparkContext
+    with this_interpreter(frame.sparkSession.sparkContext):
+        return frame.mapInArrow(function, schema)
+
+
+@contextmanager
+def this_interpreter(context: SparkContext) -> Iterator[None]:
+    """Functions that are given to Spark here are run by this interpreter, if that is where workers run."""
     given = context.pythonExec
     if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     try:
-        return frame.mapInArrow(function, schema)
+        yield
     finally:
         context.pythonExec = given
 

@@ -151,7 +151,8 @@ def answer(
             took = (time.perf_counter() - began) * 1000
             found.reports.append(Report(query.name, answers, took, "catalyst"))
         if query.derived is not None and len(answers.rows):
-            added = save(pa.Table.from_batches([derived(answers.rows)], LIVE), state / f"{query.name}.arrow")
+            path = state / f"derived-{len(found.reached)}.arrow"
+            added = save(pa.Table.from_batches([derived(answers.rows)], LIVE), path)
             before = found.segments[query.derived]
             found.segments[query.derived] = Segments(before.dropped, (*before.files, added))
     found.reached[query.name] = max(after, until)

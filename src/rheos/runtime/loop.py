@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import RheosError
-from rheos.execute.session import map_in_arrow
+from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.buffers import NEVER, DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
@@ -125,7 +125,8 @@ class Loop:
         if self.finished.is_set():
             return
         spark = self.session
-        spark.dataSource.register(StreamsDataSource)
+        with this_interpreter(spark.sparkContext):
+            spark.dataSource.register(StreamsDataSource)
         sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
         option = Streams(sources, str(self._beat), self.batch_bytes).option()
         frame = spark.readStream.format(FORMAT).option("streams", option).load()

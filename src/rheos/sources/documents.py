@@ -44,7 +44,7 @@ def is_document(path: str, head: bytes | None = None) -> bool:
             return False
     lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip() and not line.startswith(b"#")]
     quads = 0
-    for line in lines[:-1] or lines:
+    for line in lines[:-1] if len(head) == _SIP else lines:
         try:
             quads += sum(
                 not isinstance(quad.graph_name, ox.DefaultGraph) for quad in ox.parse(line, formats.N_QUADS)

@@ -65,13 +65,13 @@ class FileSource(Source):
         files.update((path, 0) for path in self.files() if path not in files)
         left, whole = most, True
         for path, position in files.items():
-            if left <= 0:
-                whole = False
-                break
-            end, complete = self._readable(path, position, left)
+            end, whole = self._readable(path, position, left)
             files[path] = end
             left -= end - position
-            whole = whole and complete
+            # One file after the other: the next begins when this one is read to its end.
+            if not whole or left <= 0:
+                whole = whole and path == list(files)[-1]
+                break
         return {"files": files, "ended": whole and not self.follow}
 
     def ended(self, offset: Offset) -> bool:

@@ -1,0 +1,243 @@
+"""Sources without Spark: what files, directories, documents and copied input give, however they are cut."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+from pathlib import Path
+
+import pytest
+
+from rheos.errors import LoadError, RheosError
+from rheos.sources import files
+from rheos.sources.base import Offset, Source
+from rheos.sources.chunks import Chunk
+from rheos.sources.files import FileSource
+from rheos.sources.lines import read_lines
+from rheos.sources.opening import open_source
+from rheos.sources.standard_input import Spool, copy
+from tests.runtime.streams import line, lines, moment
+
+MANY = lines((f"s{n % 7}", "p", f"o{n}", n / 10) for n in range(1000))
+
+
+def everything(source: Source, most: int = 1 << 30) -> list[Chunk]:
+    """All chunks of a source that ends, read in batches of so many bytes."""
+    chunks: list[Chunk] = []
+    offset: Offset = source.begin()
+    for _ in range(10_000):
+        following = source.latest(offset, most)
+        chunks += [chunk for part in source.parts(offset, following) for chunk in source.read(part)]
+        offset = following
+        if source.ended(offset):
+            return chunks
+    raise AssertionError("the source does not end")
+
+
+def objects(chunks: list[Chunk]) -> list[str]:
+    return [term for chunk in chunks for term in chunk.elements.column("o").to_pylist()]
+
+
+EXPECTED = [f"<http://ex/o{n}>" for n in range(1000)]
+
+
+@pytest.mark.parametrize("most", [1, 100, 1000, 77_777, 1 << 30])
+@pytest.mark.parametrize("part", [50, 1234, 1 << 30])
+def test_a_file_is_the_same_however_it_is_cut(
+    tmp_path: Path, most: int, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PART_BYTES", part)
+    path = tmp_path / "s.nq"
+    path.write_text(MANY.rstrip("\n"))  # the last line need not have its end
+    if most < 1000 and part != 1234:
+        path.write_text("".join(MANY.splitlines(keepends=True)[:50]))
+    chunks = everything(FileSource.of(path), most)
+    assert objects(chunks) == EXPECTED[: len(path.read_text().splitlines())]
+    assert [chunk.first for chunk in chunks] == [True] + [False] * (len(chunks) - 1)
+    assert sum(chunk.lines for chunk in chunks) == len(path.read_text().splitlines())
+
+
+def test_a_directory_is_read_in_the_order_of_names(tmp_path: Path) -> None:
+    parts = MANY.splitlines(keepends=True)
+    (tmp_path / "b.nq").write_text("".join(parts[400:900]))
+    (tmp_path / "a.nq").write_text("".join(parts[:400]))
+    (tmp_path / "c.nq.gz").write_bytes(gzip.compress("".join(parts[900:]).encode()))
+    (tmp_path / ".hidden.nq").write_text("no")
+    (tmp_path / "d.nq.tmp").write_text("no")
+    assert objects(everything(FileSource.of(tmp_path))) == EXPECTED
+    assert objects(everything(FileSource.of(tmp_path / "*.nq"), 5000)) == EXPECTED[:900]
+
+
+def test_a_followed_directory_gives_whole_lines_as_they_come(tmp_path: Path) -> None:
+    source = FileSource.of(tmp_path, follow=True)
+    offset = source.begin()
+
+    def more() -> list[str]:
+        nonlocal offset
+        start, offset = offset, source.latest(offset)
+        assert not source.ended(offset)
+        return objects([chunk for part in source.parts(start, offset) for chunk in source.read(part)])
+
+    assert more() == []
+    first = tmp_path / "2.nq"
+    first.write_text(line("a", "p", "x", 1) + line("a", "p", "y", 2)[:20])
+    assert more() == ["<http://ex/x>"]
+    assert more() == []
+    with first.open("a") as file:
+        file.write(line("a", "p", "y", 2)[20:])
+    (tmp_path / "1.nq").write_text(line("a", "p", "z", 3))
+    assert more() == ["<http://ex/y>", "<http://ex/z>"]
+
+
+def test_bad_lines_are_kept_with_number_and_reason() -> None:
+    text = (
+        "# a comment\n\n"
+        + line("a", "p", "b", 1)
+        + "<http://ex/a> <http://ex/p> <http://ex/b> .\n"
+        + f"<http://ex/a> <http://ex/p> {moment(1)} .\n"
+        + 'rubbish\n<http://ex/a> <http://ex/p> "x" "2026-02-30T00:00:00Z"^^'
+        + "<http://www.w3.org/2001/XMLSchema#dateTime> .\n"
+        + f"<http://ex/a> <http://ex/p> <http://ex/b> {moment(5)} {moment(4)} .\n"
+        + '<http://ex/a> <http://ex/p> <http://ex/b> "yesterday" .\n'
+    )
+    chunk = read_lines(text.encode(), "")
+    assert chunk.elements.num_rows == 1
+    assert [(bad.line, bad.reason) for bad in chunk.bad] == [
+        (4, "there is no time after the triple"),
+        (5, "there is no time after the triple"),
+        (6, "The subject of a triple must be an IRI or a blank node"),
+        (7, "there is no such time: 2026-02-30T00:00:00Z"),
+        (8, "the interval ends before it starts"),
+        (9, 'the time is not an xsd:dateTime: "yesterday"'),
+    ]
+
+
+def test_times_of_all_spellings() -> None:
+    spellings = {
+        "2026-01-01T00:00:05Z": 5_000_000,
+        "2026-01-01T02:00:05+02:00": 5_000_000,
+        "2025-12-31T24:00:00Z": 0,
+        "2026-01-01T00:00:00.25": 250_000,
+        "2026-01-01T00:00:00.1234567Z": 123_456,
+    }
+    text = "".join(
+        f'<http://ex/a> <http://ex/p> <http://ex/b> "{t}"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n'
+        for t in spellings
+    )
+    chunk = read_lines(text.encode(), "")
+    start = 1_767_225_600_000_000
+    assert [time - start for time in chunk.elements.column("time").to_pylist()] == list(spellings.values())
+    assert chunk.without_zone == 1
+
+
+def test_an_interval_has_a_start_and_its_time_is_the_end() -> None:
+    text = f"<http://ex/a> <http://ex/p> <http://ex/b> {moment(3)} {moment(7)} .\n"
+    [element] = read_lines(text.encode(), "").elements.to_pylist()
+    assert element["time"] - element["start"] == 4_000_000
+
+
+def test_many_lines_and_few_lines_are_read_alike() -> None:
+    text = MANY + '_:b  <http://ex/p>\t"x\\n\\u0041"@EN ' + moment(99.5) + ". # a comment\nrubbish\n"
+    together = read_lines(text.encode(), "s1_")
+    one_by_one = [read_lines(each.encode() + b"\n", "s1_") for each in text.splitlines()]
+    assert together.elements.drop_columns(["line"]).to_pylist() == [
+        row for chunk in one_by_one for row in chunk.elements.drop_columns(["line"]).to_pylist()
+    ]
+    assert together.elements.to_pylist()[-1]["o"] == '"x\nA"@en'
+    assert [bad.line for bad in together.bad] == [1002]
+    assert Chunk.unpack(together.pack()) == together
+
+
+TRIG = """@prefix : <http://ex/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:g2 prov:generatedAtTime "2026-01-01T00:00:02Z"^^xsd:dateTime . :lost :p :q .
+:g1 prov:generatedAtTime "2026-01-01T00:00:01Z"^^xsd:dateTime ; prov:wasAttributedTo :me .
+:g1 { :a :p :x . :a :p :y } :g2 { :b :p :z } :g3 { :c :p :lost }"""
+
+
+def test_documents_have_the_time_at_their_graphs(tmp_path: Path) -> None:
+    (tmp_path / "s.trig").write_text(TRIG)
+    [chunk] = everything(FileSource.of(tmp_path / "s.trig"))
+    found = [(row["o"], row["time"] - 1_767_225_600_000_000) for row in chunk.elements.to_pylist()]
+    assert sorted(found) == [
+        ("<http://ex/x>", 1_000_000), ("<http://ex/y>", 1_000_000), ("<http://ex/z>", 2_000_000),
+    ]  # fmt: skip
+    assert len(chunk.bad) == 2
+    assert {bad.reason for bad in chunk.bad} == {"the triple is in no graph that has a prov:generatedAtTime"}
+
+
+def test_quads_with_graphs_and_lines_with_times_share_an_extension(tmp_path: Path) -> None:
+    prov = "<http://www.w3.org/ns/prov#generatedAtTime>"
+    (tmp_path / "s.nq").write_text(
+        f"<http://ex/g> {prov} {moment(1)} .\n<http://ex/a> <http://ex/p> <http://ex/x> <http://ex/g> .\n"
+    )
+    assert objects(everything(FileSource.of(tmp_path / "s.nq"))) == ["<http://ex/x>"]
+    (tmp_path / "t.nq").write_text("rubbish\n" + line("a", "p", "y", 1))
+    assert objects(everything(FileSource.of(tmp_path / "t.nq"))) == ["<http://ex/y>"]
+
+
+def test_a_broken_document_is_one_dead_letter(tmp_path: Path) -> None:
+    (tmp_path / "s.trig").write_text(TRIG + "\n :g4 { :a :b }")
+    [chunk] = everything(FileSource.of(tmp_path / "s.trig"))
+    assert chunk.elements.num_rows == 0
+    assert [bad.line for bad in chunk.bad] == [6]
+
+
+def spooled(folder: Path, text: str) -> Spool:
+    spool = Spool(str(folder), "")
+    copy(io.BufferedReader(io.BytesIO(text.encode())), spool).join()  # type: ignore[arg-type]
+    return spool
+
+
+def test_standard_input_is_copied_whole(tmp_path: Path) -> None:
+    assert objects(everything(spooled(tmp_path, MANY.rstrip("\n")), 3000)) == EXPECTED
+
+
+def test_the_same_input_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    parts = MANY.splitlines(keepends=True)
+    spooled(tmp_path, "".join(parts[:300]))
+    (tmp_path / "ended").unlink()  # it was killed
+    [segment] = tmp_path.glob("*.nq")
+    with segment.open("ab") as file:
+        file.write(parts[300][:10].encode())  # while it wrote a line
+    assert objects(everything(spooled(tmp_path, MANY))) == EXPECTED
+
+
+def test_other_input_is_a_continuation(tmp_path: Path) -> None:
+    parts = MANY.splitlines(keepends=True)
+    spooled(tmp_path, "".join(parts[:300]))
+    assert objects(everything(spooled(tmp_path, "".join(parts[300:])))) == EXPECTED
+
+
+def test_files_of_the_spool_go_when_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rheos.sources import standard_input
+
+    monkeypatch.setattr(standard_input, "SEGMENT_BYTES", 5000)
+    monkeypatch.setattr(standard_input, "_READ_BYTES", 1000)
+    spool = spooled(tmp_path, MANY)
+    offset = spool.begin()
+    kept = [len(list(tmp_path.glob("*.nq")))]
+    found = []
+    while not spool.ended(offset):
+        start, offset = offset, spool.latest(offset, 8000)
+        found += [chunk for part in spool.parts(start, offset) for chunk in spool.read(part)]
+        spool.committed(offset)
+        kept.append(len(list(tmp_path.glob("*.nq"))))
+    assert objects(found) == EXPECTED
+    assert kept[0] > 5
+    assert kept[-1] == 1
+    assert all(a >= b for a, b in itertools.pairwise(kept))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("nothing.nq", "there is no such file"),
+        ("kafka://broker/topic", "there is no source for kafka://"),
+        (7, "a stream comes from a path"),
+    ],
+)
+def test_sources_that_are_none(given: object, words: str, tmp_path: Path) -> None:
+    with pytest.raises((LoadError, RheosError), match=words):
+        open_source(given, "http://ex/s", tmp_path, follow=False)
