@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 from rheos.bench import memory, naive, streams
-from rheos.bench.live import percentile
+from rheos.bench.live import measured, percentile
 from rheos.bench.passages import COUNT, JOIN, Window, different
 from rheos.errors import EvaluationError
 from rheos.syntax import parse
@@ -78,6 +78,47 @@ def test_percentiles() -> None:
     assert (percentile(values, 0.5), percentile(values, 0.95), percentile([3.0], 0.95)) == (0.5, 0.95, 3.0)
     with pytest.raises(EvaluationError, match="no answer"):
         percentile([], 0.5)
+
+
+ECHO = """
+import json, sys
+late = None
+for line in sys.stdin:
+    second = line.split('"')[1][:19]
+    if second != late:
+        late = second
+        print(json.dumps({"query": "q", "at": second + "Z"}), flush=True)
+"""
+
+
+def test_the_delay_is_from_the_element_that_completes_an_instant() -> None:
+    # It answers at the first element of a second, which is just before the one that completes the instant.
+    delays = measured([sys.executable, "-c", ECHO], warm_up=1, seconds=2)
+    assert len(delays) == 1  # after second 1 and complete: second 2; nothing is later than second 3
+    assert -0.1 < delays[0] < 0.5
+
+
+def test_a_command_that_fails_is_told_of() -> None:
+    with pytest.raises(EvaluationError, match="no such thing"):
+        measured([sys.executable, "-c", "import sys; sys.exit('no such thing')"], warm_up=0, seconds=1)
+    with pytest.raises(EvaluationError, match="no such thing"):
+        memory.watched([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
+
+
+def test_memory_is_watched_between_the_first_answer_and_the_last() -> None:
+    script = """
+import time
+time.sleep(0.5)
+print('first', flush=True)
+block = bytearray(60_000_000)
+time.sleep(1.5)
+print('last', flush=True)
+del block
+time.sleep(0.5)
+"""
+    sizes = [size for _, size in memory.watched([sys.executable, "-c", script])]
+    assert len(sizes) >= 3
+    assert min(sizes) > 60_000_000
 
 
 def test_memory_of_a_process_and_its_children() -> None:

@@ -41,7 +41,7 @@ def run(folder: Path, settings: Settings) -> None:
         f"{QUERIES} queries; {counted} s after {WARM_UP} s of warming up"
     )
     with progress(f"live, for {WARM_UP + counted} s"):
-        delays = measured(command(folder), WARM_UP + counted)
+        delays = measured(command(folder), WARM_UP, counted)
     middle, high = percentile(delays, 0.5), percentile(delays, 0.95)
     table(
         [f"delay of {len(delays):,} answers", "time", "target", ""],
@@ -60,8 +60,8 @@ def command(folder: Path) -> list[str]:
     return [sys.executable, "-m", "rheos", "run", *map(str, files), *options]
 
 
-def measured(arguments: Sequence[str], seconds: int) -> list[float]:
-    """The delay of each answer of each query, after the warm-up."""
+def measured(arguments: Sequence[str], warm_up: int, seconds: int) -> list[float]:
+    """The delay of each answer of each query in so many seconds after the warm-up."""
     process = subprocess.Popen(
         arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -78,7 +78,7 @@ def measured(arguments: Sequence[str], seconds: int) -> list[float]:
         reader.start()
     complete: dict[str, float] = {}
     try:
-        complete = _write(process.stdin, seconds)
+        complete = _write(process.stdin, warm_up + seconds)
         process.stdin.close()
         process.wait(timeout=120)
     except BrokenPipeError:
@@ -89,7 +89,7 @@ def measured(arguments: Sequence[str], seconds: int) -> list[float]:
             reader.join()
     if process.returncode != 0:
         raise EvaluationError(b"".join(complaints).decode() or f"rheos run ended with {process.returncode}")
-    first = time_text((streams.START - EPOCH) // timedelta(microseconds=1) + WARM_UP * 1_000_000)
+    first = time_text((streams.START - EPOCH) // timedelta(microseconds=1) + warm_up * 1_000_000)
     return [out - complete[at] for (_, at), out in read.items() if at > first and at in complete]
 
 
