@@ -137,7 +137,7 @@ def test_an_interval_has_a_start_and_its_time_is_the_end() -> None:
     assert element["time"] - element["start"] == 4_000_000
 
 
-def test_many_lines_and_few_lines_are_read_alike() -> None:
+def test_many_lines_and_few_lines_are_read_alike(tmp_path: Path) -> None:
     text = MANY + '_:b  <http://ex/p>\t"x\\n\\u0041"@EN ' + moment(99.5) + ". # a comment\nrubbish\n"
     together = read_lines(text.encode(), "s1_")
     one_by_one = [read_lines(each.encode() + b"\n", "s1_") for each in text.splitlines()]
@@ -146,7 +146,8 @@ def test_many_lines_and_few_lines_are_read_alike() -> None:
     ]
     assert together.elements.to_pylist()[-1]["o"] == '"x\nA"@en'
     assert [bad.line for bad in together.bad] == [1002]
-    assert Chunk.unpack(together.pack()) == together
+    assert Chunk.unpack(*together.pack()) == together
+    assert Chunk.unpack(*together.pack(str(tmp_path), "0-0")) == together
 
 
 TRIG = """@prefix : <http://ex/> . @prefix prov: <http://www.w3.org/ns/prov#> .

@@ -260,7 +260,7 @@ def bounds_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for row in batch.to_pylist():
             about = {}
             if not row["ended"]:
-                chunk = Chunk.unpack(row["data"])
+                chunk = Chunk.unpack(row["data"], row["path"])
                 high = pc.max(chunk.elements.column("time")).as_py()
                 about = {
                     "rows": chunk.elements.num_rows,
@@ -290,7 +290,7 @@ class Accept:
                 if row["ended"]:
                     continue
                 stream, part, number = row["stream"], row["part"], row["number"]
-                chunk = Chunk.unpack(row["data"])
+                chunk = Chunk.unpack(row["data"], row["path"])
                 progress = self.before[stream, part, number]
                 arrived = arrive(stream, [chunk], progress, self.lateness.get(stream, 0))
                 elements = pa.Table.from_batches([b.select(LIVE.names) for b in arrived.elements], LIVE)

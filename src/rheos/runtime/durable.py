@@ -3,6 +3,7 @@
     batches/N.json      how far streams and queries are after batch N: with it the batch is done
     batches/N.CHANNEL   what batch N has to say on a channel (answers, dead letters), written before N.json
     emitted             how many bytes of which batch have gone out on each channel
+    arrivals/           large chunks of the batch that runs
     state/N             the live elements after batch N, written by the tasks
     spark/              Structured Streaming's own: which elements are in which batch
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import shutil
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +61,11 @@ class Journal:
         number = max(numbers)
         return number, json.loads((self._batches / f"{number}.json").read_text())
 
+    @property
+    def arrivals(self) -> Path:
+        """Where large chunks are between the task that reads them and the one that takes them in."""
+        return self.folder / "arrivals"
+
     def state(self, number: int) -> Path:
         return self.folder / "state" / str(number)
 
@@ -72,6 +79,7 @@ class Journal:
             if int(path.name.split(".")[0]) < number:
                 path.unlink(missing_ok=True)
         self._clean(record)
+        shutil.rmtree(self.arrivals, ignore_errors=True)
 
     def _clean(self, record: Mapping[str, Any]) -> None:
         """Take away the state that the record does not name."""

@@ -128,7 +128,8 @@ class Loop:
         with this_interpreter(spark.sparkContext):
             spark.dataSource.register(StreamsDataSource)
         sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
-        option = Streams(sources, str(self._beat), self.batch_bytes).option()
+        arrivals = str(self.journal.arrivals)
+        option = Streams(sources, str(self._beat), self.batch_bytes, arrivals).option()
         frame = spark.readStream.format(FORMAT).option("streams", option).load()
         for stream in self.streams.values():
             if stream.frame is not None:
@@ -275,7 +276,7 @@ class Loop:
         count = len(plan.groups)
         tickets = spark.sql(
             f"SELECT CAST(id AS INT) AS group, '' AS stream, 0L AS part, 0L AS number, false AS ended,"
-            f" CAST(NULL AS BINARY) AS data FROM range(0, {count}, 1, 1)"
+            f" CAST(NULL AS BINARY) AS data, CAST(NULL AS STRING) AS path FROM range(0, {count}, 1, 1)"
         )
         if count <= 1:
             rows = tickets.union(frame.selectExpr("0 AS group", "*"))

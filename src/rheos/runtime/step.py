@@ -21,6 +21,9 @@ from rheos.runtime.instants import next_multiple, periods
 from rheos.runtime.plan import Control, Registered
 from rheos.sources.chunks import Chunk
 
+# From so many queries on it pays to copy the elements of a stream into a table of DuckDB's own.
+TABLE_QUERIES = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -105,8 +108,12 @@ def evaluate(
         if due(query.evaluation.query, after, until):
             for stream in query.streams - elements.keys():
                 elements[stream] = f"elements_{len(elements) + 1}"
-                place.put("arrived", outcome.buffers[stream].placed.select(["s", "p", "o", "time", "place"]))
-                place.make(elements[stream], "SELECT * FROM arrived")
+                rows = outcome.buffers[stream].placed.select(["s", "p", "o", "time", "place"])
+                if sum(stream in other.streams for other in queries) < TABLE_QUERIES:
+                    place.put(elements[stream], rows)
+                else:
+                    place.put("arrived", rows)
+                    place.make(elements[stream], "SELECT * FROM arrived")
             since = {
                 stream: outcome.buffers[stream].up_to(moment)
                 for stream, moment in control.since.get(query.name, {}).items()

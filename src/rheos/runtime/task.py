@@ -95,7 +95,11 @@ class Task:
             for row in rows:
                 if row["group"] == group and row["stream"]:
                     before = arrivals.get(row["stream"], Arrivals())
-                    chunks = before.chunks if row["ended"] else [*before.chunks, Chunk.unpack(row["data"])]
+                    chunks = (
+                        before.chunks
+                        if row["ended"]
+                        else [*before.chunks, Chunk.unpack(row["data"], row["path"])]
+                    )
                     arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
             segments = self.control.segments
             wanted = {s for query in plan.groups[group] for s in (*query.streams, query.derived or "")}

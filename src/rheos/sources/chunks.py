@@ -1,15 +1,18 @@
-"""Chunks: elements of a stream that were read together, and how they travel through Spark as one value.
+"""Chunks: elements of a stream that were read together, and how they travel from task to task.
 
 Row by row, a million elements would pass through the JVM as a million rows with three strings each, twice.
-A chunk is one row with one binary column: Arrow's own bytes, which the task that evaluates maps back
-without looking at them.
+A chunk is one row: Arrow's own bytes in a binary column or, if they are many, in a file that the row names
+(to pass 60 MB through the JVM and its shuffle took longer than to parse them). The task that evaluates maps
+them back without looking at them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +30,17 @@ ELEMENTS = pa.schema(
     ]
 )
 
+# From about ten thousand elements on, a file is quicker than the way through the JVM.
+INLINE_BYTES = 1 << 20
+
 _ABOUT = b"about"
+
+
+class Packed(NamedTuple):
+    """A chunk on its way: its bytes, or the file that has them."""
+
+    data: bytes | None
+    path: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,20 @@ class Chunk:
     bad: tuple[BadLine, ...] = ()
     without_zone: int = 0
 
-    def pack(self) -> bytes:
+    def pack(self, folder: str | None = None, name: str = "") -> Packed:
+        """As a value or, if it is large and there is a folder for such, as a file of that name."""
+        data = self._bytes()
+        if folder is None or data.size < INLINE_BYTES:
+            return Packed(bytes(data), None)
+        path = os.path.join(folder, f"{name}.arrow")
+        partial = f"{path}.{os.getpid()}.partial"
+        os.makedirs(folder, exist_ok=True)
+        with open(partial, "wb") as file:
+            file.write(data)
+        os.replace(partial, path)
+        return Packed(None, path)
+
+    def _bytes(self) -> pa.Buffer:
         about = {
             "place": self.place,
             "lines": self.lines,
@@ -66,11 +92,11 @@ class Chunk:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return bytes(sink.getvalue())
+        return sink.getvalue()
 
     @classmethod
-    def unpack(cls, data: bytes | pa.Buffer) -> Chunk:
-        with pa.ipc.open_stream(data) as reader:
+    def unpack(cls, data: bytes | None, path: str | None = None) -> Chunk:
+        with pa.ipc.open_stream(data if path is None else pa.memory_map(path)) as reader:
             about = json.loads(reader.schema.metadata[_ABOUT])
             batch = reader.read_next_batch()
         bad = tuple(BadLine(*item) for item in about.pop("bad"))

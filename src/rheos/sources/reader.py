@@ -19,12 +19,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from rheos.sources.base import Offset, Part, Source
+from rheos.sources.chunks import Packed
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "rheos"
-SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, data BINARY"
+SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, data BINARY, path STRING"
 _ARROW = pa.schema(
     [
         ("stream", pa.string()),
@@ -32,17 +33,20 @@ _ARROW = pa.schema(
         ("number", pa.int64()),
         ("ended", pa.bool_()),
         ("data", pa.binary()),
+        ("path", pa.string()),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """What the reader is told: the source of each stream by its name, the file of the beat, batch size."""
+    """What the reader is told: the source of each stream by its name, the file of the beat, how much a batch
+    reads, and the folder through which large chunks go."""
 
     sources: dict[str, Source]
     beat: str
     batch_bytes: int
+    folder: str
 
     def option(self) -> str:
         return base64.b64encode(pickle.dumps(self)).decode()
@@ -113,10 +117,11 @@ class StreamsReader(DataSourceStreamReader):
         assert isinstance(partition, StreamPart)
         stream, part = partition.stream, partition.part
         if part is None:
-            yield row(stream, partition.number, 0, True, b"")
+            yield row(stream, partition.number, 0, True, Packed(None, None))
             return
         for number, chunk in enumerate(self.streams.sources[stream].read(part)):
-            yield row(stream, partition.number, number, False, chunk.pack())
+            packed = chunk.pack(self.streams.folder, f"{partition.number}-{number}")
+            yield row(stream, partition.number, number, False, packed)
 
     def commit(self, end: dict[str, Any]) -> None:
         for name, source in self.streams.sources.items():
@@ -128,11 +133,11 @@ class StreamsReader(DataSourceStreamReader):
         return self.streams.sources[name].begin() if found is None else found
 
 
-def row(stream: str, part: int, number: int, ended: bool, data: bytes) -> pa.RecordBatch:
+def row(stream: str, part: int, number: int, ended: bool, chunk: Packed) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
             pa.array([value], kind)
-            for value, kind in zip((stream, part, number, ended, data), _ARROW.types, strict=True)
+            for value, kind in zip((stream, part, number, ended, *chunk), _ARROW.types, strict=True)
         ],
         schema=_ARROW,
     )
