@@ -1,7 +1,8 @@
 """`rheos bench windows`: continuous queries over a generated stream, beside a loop of pyoxigraph stores.
 
 Both read the same file, parse it, answer the same windows and write the answers (which are counted, and
-thrown away). rheos reads the whole stream, and the loop as much of it as it manages in the same time.
+thrown away). rheos reads the whole stream, and the loop as much of it as it manages in the same time; where
+the windows are long, it may not come to windows that are full, which is to its advantage.
 Everything is warm: before the first measurement each query has run once on a small part of the stream,
 unmeasured, and there both must give the same number of rows.
 """
