@@ -19,8 +19,8 @@ from rheos.sources.chunks import Chunk
 Offset = dict[str, Any]
 Part = dict[str, Any]
 
-# About 400,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
-BATCH_BYTES = 64 << 20
+# About 900,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
+BATCH_BYTES = 128 << 20
 
 
 class Source(ABC):
