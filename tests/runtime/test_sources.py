@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from rheos.errors import LoadError, RheosError
-from rheos.sources import files
 from rheos.sources.base import Offset, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import FileSource
@@ -22,13 +21,13 @@ from tests.runtime.streams import line, lines, moment
 MANY = lines((f"s{n % 7}", "p", f"o{n}", n / 10) for n in range(1000))
 
 
-def everything(source: Source, most: int = 1 << 30) -> list[Chunk]:
-    """All chunks of a source that ends, read in batches of so many bytes."""
+def everything(source: Source, most: int = 1 << 30, part: int = 1 << 30) -> list[Chunk]:
+    """All chunks of a source that ends, read in batches and parts of so many bytes."""
     chunks: list[Chunk] = []
     offset: Offset = source.begin()
     for _ in range(10_000):
         following = source.latest(offset, most)
-        chunks += [chunk for part in source.parts(offset, following) for chunk in source.read(part)]
+        chunks += [chunk for piece in source.parts(offset, following, part) for chunk in source.read(piece)]
         offset = following
         if source.ended(offset):
             return chunks
@@ -44,15 +43,12 @@ EXPECTED = [f"<http://ex/o{n}>" for n in range(1000)]
 
 @pytest.mark.parametrize("most", [1, 100, 1000, 77_777, 1 << 30])
 @pytest.mark.parametrize("part", [50, 1234, 1 << 30])
-def test_a_file_is_the_same_however_it_is_cut(
-    tmp_path: Path, most: int, part: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "PART_BYTES", part)
+def test_a_file_is_the_same_however_it_is_cut(tmp_path: Path, most: int, part: int) -> None:
     path = tmp_path / "s.nq"
     path.write_text(MANY.rstrip("\n"))  # the last line need not have its end
     if most < 1000 and part != 1234:
         path.write_text("".join(MANY.splitlines(keepends=True)[:50]))
-    chunks = everything(FileSource.of(path), most)
+    chunks = everything(FileSource.of(path), most, part)
     assert objects(chunks) == EXPECTED[: len(path.read_text().splitlines())]
     assert [chunk.first for chunk in chunks] == [True] + [False] * (len(chunks) - 1)
     assert sum(chunk.lines for chunk in chunks) == len(path.read_text().splitlines())

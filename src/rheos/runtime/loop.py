@@ -129,7 +129,7 @@ class Loop:
             spark.dataSource.register(StreamsDataSource)
         sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
         arrivals = str(self.journal.arrivals)
-        option = Streams(sources, str(self._beat), self.batch_bytes, arrivals).option()
+        option = Streams(sources, str(self._beat), self.batch_bytes, arrivals, self._cores()).option()
         frame = spark.readStream.format(FORMAT).option("streams", option).load()
         for stream in self.streams.values():
             if stream.frame is not None:

@@ -22,6 +22,9 @@ Part = dict[str, Any]
 # About 900,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
 BATCH_BYTES = 128 << 20
 
+# A part is a task: with smaller ones than this, to start it takes a good part of its time.
+PART_BYTES = 32 << 20
+
 
 class Source(ABC):
     """A stream's way in. A `live` one may fall silent without having ended: then the idle timeout counts."""
@@ -42,8 +45,9 @@ class Source(ABC):
         """Whether nothing will ever come after the offset."""
 
     @abstractmethod
-    def parts(self, start: Offset, end: Offset) -> Sequence[Part]:
-        """What is between two offsets, in pieces that tasks can read at the same time, in their order."""
+    def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
+        """What is between two offsets, in pieces of about that size, in their order: tasks read them at the
+        same time."""
 
     @abstractmethod
     def read(self, part: Part) -> Iterator[Chunk]:

@@ -69,18 +69,19 @@ class Chunk:
 
     def pack(self, folder: str | None = None, name: str = "") -> Packed:
         """As a value or, if it is large and there is a folder for such, as a file of that name."""
-        data = self._bytes()
-        if folder is None or data.size < INLINE_BYTES:
-            return Packed(bytes(data), None)
+        if folder is None or self.elements.nbytes < INLINE_BYTES:
+            sink = pa.BufferOutputStream()
+            self._write(sink)
+            return Packed(bytes(sink.getvalue()), None)
         path = os.path.join(folder, f"{name}.arrow")
         partial = f"{path}.{os.getpid()}.partial"
         os.makedirs(folder, exist_ok=True)
-        with open(partial, "wb") as file:
-            file.write(data)
+        with pa.OSFile(partial, "wb") as file:
+            self._write(file)
         os.replace(partial, path)
         return Packed(None, path)
 
-    def _bytes(self) -> pa.Buffer:
+    def _write(self, sink: pa.NativeFile) -> None:
         about = {
             "place": self.place,
             "lines": self.lines,
@@ -89,10 +90,8 @@ class Chunk:
             "without_zone": self.without_zone,
         }
         batch = self.elements.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
-        sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return sink.getvalue()
 
     @classmethod
     def unpack(cls, data: bytes | None, path: str | None = None) -> Chunk:

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rheos.errors import LoadError
-from rheos.sources.base import BATCH_BYTES, Offset, Part, Source
+from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.documents import is_document, read_document
 from rheos.sources.lines import read_lines
 
-PART_BYTES = 8 << 20
 _GZIP = b"\x1f\x8b"
 _SIP = 1 << 16
 
@@ -77,7 +76,7 @@ class FileSource(Source):
     def ended(self, offset: Offset) -> bool:
         return bool(offset["ended"])
 
-    def parts(self, start: Offset, end: Offset) -> Sequence[Part]:
+    def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
         parts: list[Part] = []
         for path, until in end["files"].items():
             position = start["files"].get(path, 0)
@@ -85,10 +84,10 @@ class FileSource(Source):
                 parts.append({"path": path, "whole": True})
                 continue
             while position < until:
-                cut = min(position + PART_BYTES, until)
-                if until - cut < PART_BYTES // 4:
+                cut = min(position + size, until)
+                if until - cut < size // 4:
                     cut = until
-                parts.append({"path": path, "start": position, "end": cut, "last": cut == until})
+                parts.append({"path": path, "start": position, "end": cut})
                 position = cut
         return parts
 

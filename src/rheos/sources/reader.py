@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from rheos.sources.base import Offset, Part, Source
+from rheos.sources.base import PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Packed
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "rheos"
+LEAST_PART_BYTES = 1 << 20
 SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, data BINARY, path STRING"
 _ARROW = pa.schema(
     [
@@ -47,6 +48,12 @@ class Streams:
     beat: str
     batch_bytes: int
     folder: str
+    cores: int = 1
+
+    @property
+    def part_bytes(self) -> int:
+        """So much that every core gets two parts of a full batch."""
+        return max(LEAST_PART_BYTES, min(PART_BYTES, self.batch_bytes // (2 * self.cores)))
 
     def option(self) -> str:
         return base64.b64encode(pickle.dumps(self)).decode()
@@ -107,7 +114,8 @@ class StreamsReader(DataSourceStreamReader):
             if before == after:
                 continue
             parts += [
-                StreamPart(name, len(parts) + i, part) for i, part in enumerate(source.parts(before, after))
+                StreamPart(name, len(parts) + i, part)
+                for i, part in enumerate(source.parts(before, after, self.streams.part_bytes))
             ]
             if source.ended(after):
                 parts.append(StreamPart(name, len(parts), None))

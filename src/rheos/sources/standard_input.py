@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from pathlib import Path
 
-from rheos.sources.base import BATCH_BYTES, Offset, Part, Source
+from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
-from rheos.sources.files import PART_BYTES, last_newline, read_range
+from rheos.sources.files import last_newline, read_range
 from rheos.sources.lines import read_lines
 
 SEGMENT_BYTES = 64 << 20
@@ -57,13 +57,13 @@ class Spool(Source):
     def ended(self, offset: Offset) -> bool:
         return bool(offset["ended"])
 
-    def parts(self, start: Offset, end: Offset) -> Sequence[Part]:
+    def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
         parts: list[Part] = []
         for first, path in segments(self.folder):
             position = max(start["position"], first)
             until = min(end["position"], first + path.stat().st_size)
             while position < until:
-                cut = min(position + PART_BYTES, until)
+                cut = min(position + size, until)
                 parts.append({"path": str(path), "first": first, "start": position, "end": cut})
                 position = cut
         return parts

@@ -29,6 +29,7 @@ _ANY = re.compile(
     r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
     r"(?:\.(?P<fraction>[0-9]+))?(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+_ZERO, _NINE = b"09"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DATATYPES = (f"^^<{XSD}dateTime>", f"^^<{XSD}dateTimeStamp>")
@@ -44,8 +45,7 @@ class Times(NamedTuple):
 
 def read(literals: pa.Array) -> Times:
     """The times of a column of terms."""
-    plain = pc.match_substring_regex(literals, _PLAIN)
-    if pc.all(plain).as_py():
+    if _are_plain(literals):
         try:
             return Times(_column(literals), {}, 0)
         except pa.ArrowInvalid:  # the 31st of February
@@ -65,6 +65,34 @@ def read_one(term: str) -> tuple[int, bool]:
         return _microseconds(match), match["zone"] is not None
     except (ValueError, OverflowError):
         raise ValueError(f"there is no such time: {term[1:end]}") from None
+
+
+def _are_plain(literals: pa.Array) -> bool:
+    """Whether all literals are of the form _PLAIN.
+
+    Most often they are all of one length: then they have it if the first one has, and the others have digits
+    where it has digits, and the same marks elsewhere. That is ten times as quick as the expression.
+    """
+    if not len(literals):
+        return True
+    if literals.null_count:
+        return False
+    _, offsets, data = literals.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[literals.offset : literals.offset + len(literals) + 1]
+    length = int(bounds[1] - bounds[0])
+    if not np.all(np.diff(bounds) == length):
+        return bool(pc.all(pc.match_substring_regex(literals, _PLAIN)).as_py())
+    if not pc.match_substring_regex(literals.slice(0, 1), _PLAIN)[0].as_py():
+        return False
+    letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(-1, length)
+    is_digit = (letters[0] >= _ZERO) & (letters[0] <= _NINE)
+    # The digits of a dateTime are before its datatype, whose IRI has some too.
+    is_digit[length - len(_SUFFIX) :] = False
+    digits, marks = np.flatnonzero(is_digit), np.flatnonzero(~is_digit)
+    figures = letters[:, digits]
+    return bool(
+        np.all(letters[:, marks] == letters[0, marks]) and np.all((figures >= _ZERO) & (figures <= _NINE))
+    )
 
 
 def _column(literals: pa.Array) -> Microseconds:
