@@ -1,8 +1,9 @@
 """What a user would write without rheos: a stream file and a query come in, windows are answered one by one.
 
 The lines are parsed once, in blocks, by pyoxigraph; each window is put into a store and the store is asked.
-The static graph stays in the store: only the window's own graph is emptied between two windows, which is
-quicker than a new store with the static graph loaded again. Answers are serialised, as those of rheos are.
+There are two ways: a new store for each window, or one store in which the static graph stays and only the
+window's own graph is emptied. Which is quicker depends on the query, so the quicker one is taken. Answers are
+serialised, as those of rheos are.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ BLOCK = 10_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 WINDOW = ox.NamedNode("http://example.org/window")
+VOCABULARY_OF_STATIC = "v:street"  # in the queries that read the static graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,21 @@ def blocks(path: Path) -> Iterator[tuple[list[datetime], list[ox.Quad]]]:
 
 
 def loop(
-    stream: Path, static: Path, queries: Sequence[str], window: Window, seconds: float = math.inf
+    stream: Path,
+    static: Path,
+    queries: Sequence[str],
+    window: Window,
+    seconds: float = math.inf,
+    *,
+    fresh: bool = False,
 ) -> Progress:
-    """All the queries on each window, for so many seconds or to the end of the stream."""
+    """All the queries on each window, for so many seconds or to the end of the stream; in a `fresh` store for
+    each window, or in one."""
+    known = (
+        list(ox.parse(path=str(static))) if any(VOCABULARY_OF_STATIC in query for query in queries) else []
+    )
     store = ox.Store()
-    store.bulk_load(path=str(static))
+    store.extend(known)
     times: list[datetime] = []
     quads: list[ox.Quad] = []
     instants = rows = triples = 0
@@ -74,7 +86,11 @@ def loop(
             del times[:passed], quads[:passed]
             store.extend(quads[: bisect_right(times, instant)])
             rows += sum(_rows(store, query) for query in queries)
-            store.clear_graph(WINDOW)
+            if fresh:
+                store = ox.Store()
+                store.extend(known)
+            else:
+                store.clear_graph(WINDOW)
             instants += 1
             instant += timedelta(seconds=window.step)
         if time.perf_counter() - began >= seconds:

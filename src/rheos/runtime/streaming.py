@@ -76,9 +76,7 @@ class Streaming:
             raise RheosError(f"the stream {name} is made by a query")
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
-        opened = open_source(
-            source, absolute(name), self._folder() / "spool" / _file_name(name), follow=follow
-        )
+        opened = open_source(source, absolute(name), self.folder / "spool" / _file_name(name), follow=follow)
         if isinstance(opened, Source):
             self.streams[term] = Stream(opened, lateness or 0, idle)
         else:
@@ -191,7 +189,9 @@ class Streaming:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
 
-    def _folder(self) -> Path:
+    @property
+    def folder(self) -> Path:
+        """Where a run keeps its state: the checkpoint, or a folder that goes away with the engine."""
         if self.checkpoint is not None:
             return self.checkpoint
         if self._temporary is None:
@@ -200,7 +200,7 @@ class Streaming:
 
     def _opened_journal(self) -> Journal:
         if self._journal is None:
-            self._journal = Journal(self._folder(), durable=self.checkpoint is not None)
+            self._journal = Journal(self.folder, durable=self.checkpoint is not None)
         return self._journal
 
     def _letters(self) -> FileIO | None:

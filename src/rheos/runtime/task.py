@@ -7,6 +7,7 @@ them for the next batch, reads the state that the batch before left in files, an
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +28,7 @@ from rheos.store.tables import filled
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
-OUTPUT = "group INT, query STRING, about STRING, instants BINARY, rows BINARY"
+OUTPUT = "group INT, query STRING, about STRING, instants BINARY, rows BINARY, path STRING"
 _OUTPUT = pa.schema(
     [
         ("group", pa.int32()),
@@ -35,8 +36,12 @@ _OUTPUT = pa.schema(
         ("about", pa.string()),
         ("instants", pa.binary()),
         ("rows", pa.binary()),
+        ("path", pa.string()),
     ]
 )
+
+# Answers that are larger than this go to the driver through a file, not through the JVM.
+INLINE_BYTES = 1 << 20
 
 
 class Shipped(NamedTuple):
@@ -113,20 +118,30 @@ class Task:
                 )
                 for number, (stream, buffer) in enumerate(sorted(outcome.buffers.items()))
             }
-            yield from output(group, outcome, kept)
+            yield from output(group, outcome, kept, Path(self.state))
 
 
-def output(group: int, outcome: Outcome, kept: Mapping[str, Segments]) -> Iterator[pa.RecordBatch]:
+def output(
+    group: int, outcome: Outcome, kept: Mapping[str, Segments], folder: Path
+) -> Iterator[pa.RecordBatch]:
     about = {
         "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
         "letters": [letter.json() for letter in outcome.letters],
         "reached": outcome.reached,
         "segments": {stream: asdict(segments) for stream, segments in kept.items()},
     }
-    yield _row(group, "", json.dumps(about), b"", b"")
-    for report in outcome.reports:
-        instants, rows = (pack(table) for table in report.answers)
-        yield _row(group, report.query, json.dumps({"milliseconds": report.milliseconds}), instants, rows)
+    yield _row(group, "", json.dumps(about), b"", b"", None)
+    for number, report in enumerate(outcome.reports):
+        instants, rows = report.answers
+        path, data = None, b""
+        if rows.nbytes < INLINE_BYTES:
+            data = pack(rows)
+        else:
+            path = str(folder / f"answers-{group}-{number}.{os.getpid()}.arrow")
+            with pa.OSFile(path, "wb") as sink:
+                write(rows, sink)
+        milliseconds = json.dumps({"milliseconds": report.milliseconds})
+        yield _row(group, report.query, milliseconds, pack(instants), data, path)
 
 
 def _row(*values: object) -> pa.RecordBatch:
@@ -161,7 +176,7 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
     for row in table.to_pylist():
         about = json.loads(row["about"])
         if row["query"]:
-            answers = Answers(unpack(row["instants"]), unpack(row["rows"]))
+            answers = Answers(unpack(row["instants"]), unpack(row["rows"], row["path"]))
             found.reports.append(Report(row["query"], answers, about["milliseconds"], execution))
             continue
         mine = {stream for stream, groups in readers.items() if groups[0] == row["group"]}
@@ -178,11 +193,15 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
 
 def pack(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+    write(table, sink)
     return bytes(sink.getvalue())
 
 
-def unpack(data: bytes) -> pa.Table:
-    with pa.ipc.open_stream(data) as reader:
+def write(table: pa.Table, sink: pa.NativeFile) -> None:
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def unpack(data: bytes, path: str | None = None) -> pa.Table:
+    with pa.ipc.open_stream(data if path is None else pa.memory_map(path)) as reader:
         return reader.read_all()
