@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import chain
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -151,10 +152,29 @@ def ndjson_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
     if query.is_graph:
         cells = [mapped(column, _quotable) for column in columns]
         return concatenated(heads, '"triple":"', concatenated(*cells, between=" "), ' ."}\n')
-    cells = [mapped(column, _binding(name)) for name, column in zip(query.variables, columns, strict=True)]
+    cells = [bindings(name, column) for name, column in zip(query.variables, columns, strict=True)]
+    if columns and not columns[0].null_count:
+        # The first is always there: its comma is not.
+        first, *rest = cells[0]
+        without = first[1:] if isinstance(first, str) else pc.utf8_slice_codeunits(first, 1)
+        return concatenated(heads, '"row":{', without, *rest, *chain(*cells[1:]), "}}\n")
     # Each binding comes with a comma before it, so that an unbound variable leaves none behind.
-    rows = pc.utf8_slice_codeunits(concatenated(*cells), 1) if cells else ""
+    rows = pc.utf8_slice_codeunits(concatenated(*chain(*cells)), 1) if cells else ""
     return concatenated(heads, '"row":{', rows, "}}\n")
+
+
+def bindings(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
+    """A variable's part of each row, with a comma before it, in pieces that are to be put together.
+
+    IRIs are JSON as they stand, so a column of nothing else need not be looked at value by value.
+    """
+    if not column.null_count and pc.all(pc.starts_with(column, "<")).as_py():
+        texts = pc.utf8_slice_codeunits(column, 1, -1).combine_chunks().cast(pa.large_string())
+        texts = texts if isinstance(texts, pa.Array) else texts.combine_chunks()
+        letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+        if not np.any((letters == ord('"')) | (letters == ord("\\"))):
+            return [f',{encode_basestring(name)}:{{"type":"uri","value":"', texts, '"}']
+    return [mapped(column, _binding(name))]
 
 
 def nquads_lines(table: pa.Table) -> pa.Array:

@@ -31,6 +31,8 @@ Format = Literal["ndjson", "csv", "table", "nquads"]
 FORMATS: tuple[Format, ...] = ("ndjson", "csv", "table", "nquads")
 Answered = Sequence[tuple[QueryInfo, pa.Table]]
 
+PIECE = 1 << 15  # rows
+
 
 class Formatter:
     """A form of output for the answers of some queries.
@@ -86,7 +88,7 @@ class Formatter:
             "table": self._tables,
             "nquads": lambda query, answered: nquads_lines(answered),
         }
-        return in_order(answers, write[self.format])
+        return in_order(answers, write[self.format], whole=self.format == "table")
 
     def _tables(self, query: QueryInfo, answered: pa.Table) -> pa.Array:
         """A table for each instant, as the line of its first row; all others have none."""
@@ -127,9 +129,16 @@ def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:
     return concatenated(concatenated(heads, *cells, between=","), "\r\n")
 
 
-def in_order(answers: Answered, write: Callable[[QueryInfo, pa.Table], pa.Array]) -> bytes:
-    """The lines of all tables, merged by time."""
+def in_order(
+    answers: Answered, write: Callable[[QueryInfo, pa.Table], pa.Array], *, whole: bool = False
+) -> bytes:
+    """The lines of all tables, merged by time; where an instant is one piece of text, from whole tables."""
     filled = [(query, answered.combine_chunks()) for query, answered in answers if answered.num_rows]
+    if len(filled) == 1 and not whole:
+        # Piece by piece: memory that is used again is there already, and in the processor's cache.
+        [(query, answered)] = filled
+        starts = range(0, answered.num_rows, PIECE)
+        return b"".join(joined(write(query, answered.slice(start, PIECE))) for start in starts)
     lines = [write(query, answered) for query, answered in filled]
     if len(lines) < 2:
         return b"".join(map(joined, lines))

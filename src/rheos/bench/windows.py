@@ -109,9 +109,8 @@ def run(settings: Settings) -> None:
                     windows(bench)
                 if settings.wants("queries"):
                     queries(bench, NUMBERS[:2] if settings.quick else NUMBERS)
-                print(
-                    f"\nNot in the rates: to start a streaming query took {statistics.median(bench.starts):.1f} s."
-                )
+                start = statistics.median(bench.starts)
+                print(f"\nNot in the rates: to start a streaming query took {start:.1f} s.")
         if settings.wants("live"):
             live.run(Path(folder), settings)
         if settings.wants("memory"):

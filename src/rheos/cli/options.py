@@ -264,7 +264,7 @@ BatchOption = Annotated[
         "--batch-size",
         metavar="BYTES",
         min=1,
-        help="How much of the streams a batch reads at most (128 MiB). Results do not depend on it.",
+        help="How much of the streams a batch reads at most (192 MiB). Results do not depend on it.",
         show_default=False,
     ),
 ]

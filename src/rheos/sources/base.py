@@ -19,8 +19,8 @@ from rheos.sources.chunks import Chunk
 Offset = dict[str, Any]
 Part = dict[str, Any]
 
-# About 900,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
-BATCH_BYTES = 128 << 20
+# About 1,200,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
+BATCH_BYTES = 192 << 20
 
 # A part is a task: with smaller ones than this, to start it takes a good part of its time.
 PART_BYTES = 32 << 20

@@ -18,7 +18,7 @@ from rheos.errors import LoadError
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.documents import is_document, read_document
-from rheos.sources.lines import read_lines
+from rheos.sources.lines import read_chunks
 
 _GZIP = b"\x1f\x8b"
 _SIP = 1 << 16
@@ -94,11 +94,10 @@ class FileSource(Source):
     def read(self, part: Part) -> Iterator[Chunk]:
         path = part["path"]
         if part.get("whole"):
-            yield self._document(path)
+            yield from self._document(path)
             return
         text = read_range(path, part["start"], part["end"])
-        if text:
-            yield read_lines(text, self.blank_prefix, path, first=part["start"] == 0)
+        yield from read_chunks(text, self.blank_prefix, path, first=part["start"] == 0)
 
     def _readable(self, path: str, position: int, most: int) -> tuple[int, bool]:
         """How far a file can be read now, and whether that is its end."""
@@ -121,15 +120,16 @@ class FileSource(Source):
     def _is_whole(self, path: str) -> bool:
         return is_gzip(path) or is_document(path)
 
-    def _document(self, path: str) -> Chunk:
+    def _document(self, path: str) -> Iterator[Chunk]:
         with open(path, "rb") as file:
             data = file.read()
         if data.startswith(_GZIP):
             data = gzip.decompress(data)
         name = path.removesuffix(".gz")
         if is_document(name, data[:_SIP]):
-            return read_document(data, name, self.blank_prefix)
-        return read_lines(data, self.blank_prefix, path, first=True)
+            yield read_document(data, name, self.blank_prefix)
+        else:
+            yield from read_chunks(data, self.blank_prefix, path, first=True)
 
 
 def hidden(path: str) -> bool:

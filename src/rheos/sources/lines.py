@@ -8,6 +8,7 @@ One element a line: a triple, its time, and for an interval a second time, its e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +52,19 @@ def _element(line: bytes) -> list[tuple[Term, ...]]:
     return [(*terms, moments[0], moments[1] if len(moments) == 2 else None)]
 
 
+# So much text is parsed at once: with more, its columns no longer fit into the processor's cache.
+CHUNK_BYTES = 4 << 20
+
 SHAPE = Shape(rf"{TRIPLE} {LITERAL}(?: {LITERAL})?", 5, _element)
+
+
+def read_chunks(text: bytes, blank_prefix: str, place: str, *, first: bool) -> Iterator[Chunk]:
+    """The chunks of some whole lines, however many."""
+    position = 0
+    while position < len(text):
+        end = text.find(b"\n", position + CHUNK_BYTES) + 1 or len(text)
+        yield read_lines(text[position:end], blank_prefix, place, first=first and position == 0)
+        position = end
 
 
 def read_lines(text: bytes, blank_prefix: str, place: str = "", *, first: bool = False) -> Chunk:

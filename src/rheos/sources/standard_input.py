@@ -18,7 +18,7 @@ from pathlib import Path
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import last_newline, read_range
-from rheos.sources.lines import read_lines
+from rheos.sources.lines import read_chunks
 
 SEGMENT_BYTES = 64 << 20
 _READ_BYTES = 1 << 20
@@ -70,8 +70,7 @@ class Spool(Source):
 
     def read(self, part: Part) -> Iterator[Chunk]:
         text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
-        if text:
-            yield read_lines(text, self.blank_prefix, _PLACE, first=part["start"] == 0)
+        yield from read_chunks(text, self.blank_prefix, _PLACE, first=part["start"] == 0)
 
     def committed(self, offset: Offset) -> None:
         """Let go of the files that have been read, but for the last, which may still grow."""
