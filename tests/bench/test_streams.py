@@ -109,8 +109,8 @@ def test_memory_is_watched_between_the_first_answer_and_the_last() -> None:
     script = """
 import time
 time.sleep(0.5)
+block = bytearray(b'x' * 60_000_000)
 print('first', flush=True)
-block = bytearray(60_000_000)
 time.sleep(1.5)
 print('last', flush=True)
 del block

@@ -17,6 +17,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
@@ -207,9 +208,15 @@ def joined(lines: pa.Array) -> bytes:
     """All the lines as one text: in Arrow they stand one after the other already."""
     if not len(lines):
         return b""
-    offsets = np.frombuffer(lines.buffers()[1], dtype=np.int64)
-    start, end = int(offsets[lines.offset]), int(offsets[lines.offset + len(lines)])
-    return bytes(memoryview(lines.buffers()[2])[start:end])
+    start = int(np.frombuffer(lines.buffers()[1], np.int64)[lines.offset])
+    return bytes(memoryview(lines.buffers()[2])[start : start + int(line_bounds(lines)[-1])])
+
+
+def line_bounds(lines: pa.Array) -> npt.NDArray[np.int64]:
+    """Where each line begins in the text of all of them, and where the last one ends."""
+    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    bounds: npt.NDArray[np.int64] = offsets - offsets[0]
+    return bounds
 
 
 def _binding(name: str) -> Callable[[str], str]:

@@ -19,6 +19,7 @@ from rheos.answers.continuous import (
     QueryInfo,
     concatenated,
     joined,
+    line_bounds,
     mapped,
     ndjson_lines,
     nquads_lines,
@@ -137,13 +138,18 @@ def in_order(
     if len(filled) == 1 and not whole:
         # Piece by piece: memory that is used again is there already, and in the processor's cache.
         [(query, answered)] = filled
-        starts = range(0, answered.num_rows, PIECE)
-        return b"".join(joined(write(query, answered.slice(start, PIECE))) for start in starts)
-    lines = [write(query, answered) for query, answered in filled]
-    if len(lines) < 2:
-        return b"".join(map(joined, lines))
-    times = np.concatenate([answered.column(1).to_numpy() for _, answered in filled])
-    return joined(pa.concat_arrays(lines).take(pa.array(np.argsort(times, kind="stable"))))
+        slices = (answered.slice(start, PIECE) for start in range(0, answered.num_rows, PIECE))
+        return b"".join(joined(write(query, piece)) for piece in slices)
+    pieces = []
+    for place, (query, answered) in enumerate(filled):
+        lines, times = write(query, answered), answered.column(1).fill_null(0).to_numpy()
+        starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
+        text, bounds = memoryview(joined(lines)), line_bounds(lines)
+        ends = bounds[[*starts[1:], len(times)]].tolist()
+        found = zip(times[starts].tolist(), bounds[starts].tolist(), ends, strict=True)
+        pieces += [(at, place, text[start:end]) for at, start, end in found]
+    pieces.sort(key=lambda piece: piece[:2])
+    return b"".join(text for _, _, text in pieces)
 
 
 def _word(found: bool) -> str:
