@@ -42,13 +42,16 @@ def test_readme_consoles() -> None:
     for command, expected in shown:
         outcome = rheos(*command_line(command), cwd=ROOT)
         assert (outcome.status, outcome.err) == (0, ""), command
-        assert outcome.out.rstrip() == expected.rstrip(), command
+        assert outcome.out.rstrip().splitlines() == expected.rstrip().splitlines(), command
 
 
-def test_readme_python(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("code", blocks("python"), ids=["query", "stream"])
+def test_readme_python(
+    code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The Python of the README runs, and prints what its comments promise."""
     monkeypatch.chdir(ROOT)
-    (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == re.findall(r"# prints: (.*)$", code, re.MULTILINE)
 
