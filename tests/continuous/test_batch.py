@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from rheos.algebra.translate import translate_continuous
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation, retained
+from rheos.runtime.instants import End
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 
@@ -135,7 +136,7 @@ def test_what_is_kept_is_what_can_still_be_seen() -> None:
 
 
 def test_the_end_is_the_first_instant_that_has_seen_all() -> None:
-    last = {STREAM: 12 * SECOND}
+    last = {STREAM: End(12 * SECOND, before=5, count=6)}
     for window, registration, end in (
         ("[RANGE 10s STEP 5s]", "QUERY q", 15),
         ("[RANGE 10s STEP 5s]", "QUERY q COMPUTED EVERY 2s", 16),

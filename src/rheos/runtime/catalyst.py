@@ -25,6 +25,7 @@ from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
 from rheos.runtime.buffers import FOREVER, LIVE, NEVER, DeadLetter, Progress, arrive
 from rheos.runtime.evaluation import Batch
+from rheos.runtime.instants import End
 from rheos.runtime.plan import Control, Registered
 from rheos.runtime.segments import Segment, Segments, read, save
 from rheos.runtime.step import Report, derived, due
@@ -134,8 +135,9 @@ def answer(
     until = min(known[stream] for stream in query.streams)
     complete = until
     if until == FOREVER:
-        last = {stream: _last(found, stream) for stream in query.streams}
-        end = query.evaluation.end({stream: moment for stream, moment in last.items() if moment > NEVER})
+        since = control.since.get(query.name, {})
+        ends = {stream: _end(found, stream, since) for stream in query.streams}
+        end = query.evaluation.end({stream: known for stream, known in ends.items() if known is not None})
         until = after if end is None else end
     if due(query.evaluation.query, after, until):
         for stream in query.streams - elements.keys():
@@ -330,10 +332,17 @@ def _seen(files: Sequence[Segment], window: object, until: int) -> bool:
     return sum(file.rows for file in rest if file.last <= until) < window.triples + window.step
 
 
-def _last(found: Collected, stream: str) -> int:
+def _end(found: Collected, stream: str, since: Mapping[str, int]) -> End | None:
+    """The end of a stream, as a query sees it."""
+    segments = found.segments[stream]
     if stream in found.progress:
-        return found.progress[stream].high
-    return max((file.last for file in found.segments[stream].files), default=NEVER)
+        last = found.progress[stream].high
+    else:
+        last = max((file.last for file in segments.files), default=NEVER)
+    if last == NEVER:
+        return None
+    first = _up_to(segments, since[stream]) if stream in since else 0
+    return End(last, _up_to(segments, last - 1) - first, _up_to(segments, last) - first)
 
 
 def _up_to(segments: Segments, moment: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
-from rheos.runtime.instants import Interval, last_instant, reporting, visible
+from rheos.runtime.instants import End, Interval, last_instant, reporting, visible
 from rheos.runtime.place import DuckPlace, Place
 from rheos.runtime.tables import Tables, digest
 from rheos.sql import windows as sql
@@ -37,10 +37,10 @@ class Evaluation:
     def of(cls, query: Continuous, dialect: Dialect = DUCKDB) -> Evaluation:
         return cls(query, compile_continuous(query, dialect))
 
-    def end(self, last: Mapping[str, int]) -> int | None:
-        """Where the clock goes when all streams have ended, given the time of the last element of each stream
-        that had any; None where none had."""
-        return last_instant(self.query, last)
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        """Where the clock goes when all streams have ended, given the ends of those that had any elements;
+        None where none had."""
+        return last_instant(self.query, ends)
 
 
 class Answers(NamedTuple):

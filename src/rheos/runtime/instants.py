@@ -9,6 +9,7 @@ two multiples of s nothing changes, whatever the instants at which the query loo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,20 +32,36 @@ def periods(query: Continuous) -> tuple[int, ...]:
     return tuple(sorted({w.window.step for w in query.windows if isinstance(w.window, LogicalWindow)}))
 
 
-def last_instant(query: Continuous, last: Mapping[str, int]) -> int | None:
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a stream ended: the time of its last element, how many were before that, and how many in all."""
+
+    time: int
+    before: int
+    count: int
+
+    def moves(self, window: PhysicalWindow) -> bool:
+        """Whether a window moves at that time."""
+        return self.before // window.step < self.count // window.step
+
+
+def last_instant(query: Continuous, ends: Mapping[str, End]) -> int | None:
     """Where the clock stops when all streams have ended: the first instant at which every window has moved
-    past the last element of its stream, given the time of that; None if there never was one."""
-    ends = [
-        next_multiple(last[w.stream], w.window.step)
-        if isinstance(w.window, LogicalWindow)
-        else last[w.stream]
-        for w in query.windows
-        if w.stream in last
-    ]
-    if not ends:
+    past the last element of its stream; None if there never was one."""
+    found = [(w.window, ends[w.stream]) for w in query.windows if w.stream in ends]
+    if not found:
         return None
-    # Without COMPUTED EVERY each of these is an instant already.
-    return max(ends) if query.every is None else next_multiple(max(ends), query.every)
+    passed = max(
+        next_multiple(end.time, window.step) if isinstance(window, LogicalWindow) else end.time
+        for window, end in found
+    )
+    clock = [next_multiple(passed, period) for period in periods(query)]
+    # The last triples may be too few to move a physical window: then it is the clock's turn, if there is one.
+    moved = query.every is None and any(
+        isinstance(window, PhysicalWindow) and end.time == passed and end.moves(window)
+        for window, end in found
+    )
+    return passed if moved or not clock else min(clock)
 
 
 def reporting(query: Continuous, held: Iterable[Interval], after: int, until: int) -> Times:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from rheos.algebra.streams import Continuous, PhysicalWindow
 from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, retained
-from rheos.runtime.instants import next_multiple, periods
+from rheos.runtime.instants import End, next_multiple, periods
 from rheos.runtime.plan import Control, Registered
 from rheos.sources.chunks import Chunk
 
@@ -104,7 +104,8 @@ def evaluate(
     for query in queries:
         began = time.perf_counter()
         after = control.reached.get(query.name, NEVER)
-        until = until_of(query, known, outcome.buffers, outcome.progress, after)
+        seen_after = control.since.get(query.name, {})
+        until = until_of(query, known, outcome.buffers, outcome.progress, after, seen_after)
         if due(query.evaluation.query, after, until):
             for stream in query.streams - elements.keys():
                 elements[stream] = f"elements_{len(elements) + 1}"
@@ -114,10 +115,7 @@ def evaluate(
                 else:
                     place.put("arrived", rows)
                     place.make(elements[stream], "SELECT * FROM arrived")
-            since = {
-                stream: outcome.buffers[stream].up_to(moment)
-                for stream, moment in control.since.get(query.name, {}).items()
-            }
+            since = {stream: outcome.buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
             answers = batch.answers(query.evaluation, after, until, since)
             if len(answers.instants):
                 outcome.reports.append(Report(query.name, answers, (time.perf_counter() - began) * 1000))
@@ -143,24 +141,30 @@ def until_of(
     buffers: Mapping[str, Buffer],
     progress: Mapping[str, Progress],
     after: int,
+    since: Mapping[str, int],
 ) -> int:
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
     ended, where its clock stops."""
     until = min(known[stream] for stream in query.streams)
     if until < FOREVER:
         return until
-    last = {stream: last_time(stream, buffers, progress) for stream in query.streams}
-    end = query.evaluation.end({stream: time for stream, time in last.items() if time > NEVER})
+    ends = {stream: end_of(stream, buffers, progress, since) for stream in query.streams}
+    end = query.evaluation.end({stream: found for stream, found in ends.items() if found is not None})
     return after if end is None else end
 
 
-def last_time(stream: str, buffers: Mapping[str, Buffer], progress: Mapping[str, Progress]) -> int:
-    """The time of the last element of a stream; of a derived one, of the last that is still in its buffer:
-    those before it have been seen by all its readers."""
-    if stream in progress:
-        return progress[stream].high
-    times = buffers[stream].elements.column("time").to_numpy()
-    return int(times[-1]) if len(times) else NEVER
+def end_of(
+    stream: str, buffers: Mapping[str, Buffer], progress: Mapping[str, Progress], since: Mapping[str, int]
+) -> End | None:
+    """The end of a stream, as a query sees it; of a derived one, that of what is still in its buffer: what
+    was before has been seen by all its readers."""
+    buffer = buffers[stream]
+    times = buffer.elements.column("time").to_numpy()
+    last = progress[stream].high if stream in progress else int(times[-1]) if len(times) else NEVER
+    if last == NEVER:
+        return None
+    first = buffer.up_to(since[stream]) if stream in since else 0
+    return End(last, buffer.up_to(last - 1) - first, buffer.up_to(last) - first)
 
 
 def derived(rows: pa.Table) -> pa.RecordBatch:
