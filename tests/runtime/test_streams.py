@@ -261,11 +261,7 @@ def test_a_silent_stream_holds_nothing_up_for_ever(engine: Engine, folder: Path,
     engine.start()
     put(folder, "1.nq", lines([("a", "p", "b", 2), ("a", "p", "c", 12)]))
     wait(lambda: engine.metrics.streams[STREAM].read == 2, "the elements")
-    loop = engine.streaming.loop
-    assert loop is not None
-    deadline = time.monotonic() + 60
-    while not handle.results and time.monotonic() < deadline:
-        loop.wait(0.2)
+    wait(lambda: len(handle.results) == 1, "the window that the silent stream held up")
     assert reported(handle) == [(10, [{"s": "a", "o": "b"}])]
     engine.stop()
 
@@ -339,3 +335,21 @@ def test_a_stream_has_one_source(engine: Engine, file: Path) -> None:
     engine.add_stream(STREAM, file)
     with pytest.raises(RheosError, match="has a source already"):
         engine.add_stream(STREAM, file)
+
+
+def test_a_subscriber_may_stop_the_engine(engine: Engine, file: Path) -> None:
+    engine.add_stream(STREAM, file)
+    handle = engine.register(ALL)
+    handle.subscribe(lambda answer: engine.stop())
+    engine.start()
+    wait(lambda: len(handle.results) == 3, "all the answers of the batch")
+    loop = engine.streaming.loop
+    assert loop is not None
+    wait(lambda: not loop.active, "the end")
+
+
+def test_a_subscriber_that_fails_is_heard_of(engine: Engine, file: Path) -> None:
+    engine.add_stream(STREAM, file)
+    engine.register(ALL).subscribe(lambda answer: [].pop())
+    with pytest.raises(IndexError):
+        engine.run()

@@ -38,10 +38,7 @@ class Catalyst:
         """The rows of a statement as a DataFrame that nothing has computed yet."""
         spark = self.session()
         self.graphs.views(spark)
-        # To compile a plan to bytecode takes longer than to interpret it on data as small as this.
-        compiled = self.graphs.size > INTERPRETED_TRIPLES
-        spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-        spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+        suit_to(spark, self.graphs.size)
         for closure in statement.closures:
             closure_view(closure, spark)
         frame = spark.sql(statement.sql)
@@ -55,6 +52,13 @@ class Catalyst:
         except PySparkException as error:
             first, *_ = str(error).splitlines() or [type(error).__name__]
             raise EvaluationError(f"Spark could not run the query: {first}") from error
+
+
+def suit_to(spark: SparkSession, triples: int) -> None:
+    """Have plans compiled to bytecode, unless the data are so small that this takes longer than the rest."""
+    compiled = triples > INTERPRETED_TRIPLES
+    spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
 
 
 def closure_view(closure: Closure, spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ import json
 import pickle
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -20,19 +21,21 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
-from rheos.errors import RheosError
+from rheos.errors import EvaluationError
+from rheos.execute.catalyst import suit_to
 from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.buffers import NEVER, DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.metrics import Metrics, StreamMetrics
+from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Registry
 from rheos.runtime.segments import Segments
 from rheos.runtime.step import Report
 from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
-from rheos.sources.base import BATCH_BYTES, Source
+from rheos.runtime.watch import Stream, Watch
+from rheos.sources.base import BATCH_BYTES
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
 from rheos.sql.spark import SPARK
 from rheos.store.graphs import StaticGraphs
@@ -56,21 +59,6 @@ class Writer(Protocol):
     def header(self) -> bytes: ...
 
     def batch(self, answers: list[tuple[QueryInfo, pa.Table]]) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A stream of an engine: where it comes from, the lateness that is allowed (microseconds), and after how
-    many seconds of silence it no longer holds up the others. Rows of a Spark `frame` are chunks already."""
-
-    source: Source | None
-    lateness: int = 0
-    idle: float | None = None
-    frame: DataFrame | None = None
-
-    @property
-    def live(self) -> bool:
-        return self.source is None or self.source.live
 
 
 @dataclass
@@ -101,21 +89,22 @@ class Loop:
     segments: dict[str, Segments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.failure: BaseException | None = None
         self.finished = threading.Event()
         self.batches = 0
+        self._key = uuid.uuid4().hex
+        self._watch = Watch(self.streams)
         self._query: StreamingQuery | None = None
-        self._done: int = -1
+        self._failure: BaseException | None = None
+        self._stopping = threading.Event()
+        self._busy = threading.RLock()  # held by the batch that runs
+        self._batch_thread: int | None = None
+        self._done = -1
         self._shipped: dict[str, Shipped] = {}
         self._compiled: dict[str, Registered] = {}
-        self._silent: set[str] = set()
-        self._closed_frames = False
-        self._heard = dict.fromkeys(self.streams, time.monotonic())
-        self._rates: dict[str, float] = {}
+        self._frames_read = False
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
         self._beat = self.journal.folder / "beat"
-        self._batch_ended = time.monotonic()
         self._recover()
 
     # --- from outside ------------------------------------------------------------------------------
@@ -141,29 +130,37 @@ class Loop:
             .start()
         )
 
+        threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
+
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
         """Wait until all streams have ended; whether they have. With `until_read`, a Spark DataFrame has
         ended when all that it had was read."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.finished.wait(_TICK):
-            if self._query is not None and not self._query.isActive:
+            query = self._query
+            if query is None or not query.isActive:
                 break
-            self._notice_silence()
             if until_read:
-                self._notice_frames_read()
+                self._notice_frames_read(query)
             if deadline is not None and time.monotonic() >= deadline:
                 break
         self._raise_failure()
         return self.finished.is_set()
 
     def stop(self) -> None:
-        """Stop after the batch that runs."""
+        """Stop; the batch that runs is done or, as far as anybody can see, was not begun."""
+        self._stopping.set()
+        if threading.get_ident() == self._batch_thread:
+            # A subscriber asks for it, from inside a batch: Spark would wait for that.
+            threading.Thread(target=self.stop, name="rheos-stop").start()
+            return
         query, self._query = self._query, None
         if query is not None:
             query.stop()
-        for shipped in self._shipped.values():
-            shipped.data.unpersist()
-        self._shipped.clear()
+        with self._busy:
+            for shipped in self._shipped.values():
+                shipped.data.unpersist()
+            self._shipped.clear()
 
     @property
     def active(self) -> bool:
@@ -178,33 +175,63 @@ class Loop:
         return known
 
     def metrics(self) -> Metrics:
-        streams = {name[1:-1]: self._stream_metrics(name) for name in self.streams}
+        streams = {
+            name[1:-1]: self._watch.metrics(
+                name,
+                self.progress.get(name, Progress()),
+                self.segments[name].rows if name in self.segments else 0,
+            )
+            for name in self.streams
+        }
         queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
         return Metrics(streams, queries, self.batches)
 
     # --- a batch -----------------------------------------------------------------------------------
 
     def _batch(self, frame: DataFrame, number: int) -> None:
-        try:
-            if number > self._done:
-                self._evaluate(frame, number)
-            else:  # it was done before the crash, but Spark does not know that
-                self._emit_rest(number)
-        except BaseException as error:
-            self.failure = error
-            raise
+        with self._busy:
+            if self._stopping.is_set():
+                return
+            self._batch_thread = threading.get_ident()
+            try:
+                if number > self._done:
+                    self._evaluate(frame, number)
+                else:  # it was done before the crash, but Spark does not know that
+                    self._emit_rest(number)
+            except BaseException as error:
+                self._failure = error
+                raise
+            finally:
+                self._batch_thread = None
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
         plan = self.registry.plan(self.streams, self._cores(), self._is_large)
+        ending = self._frames_read
         control = Control(
             number,
             self.progress,
             {name: stream.lateness for name, stream in self.streams.items()},
-            frozenset(self._silent),
+            frozenset(self._watch.silent | (self._frames() if ending else set())),
             self.reached,
             dict(self.registry.since),
             self.segments,
         )
+        collected = self._collected(frame, plan, control)
+        self._lately = self._watch.heard(self.progress, collected.progress)
+        self._warn_of_zones(collected.progress)
+        self.progress = {**self.progress, **collected.progress}
+        if ending:
+            self.progress |= {
+                name: self.progress.get(name, Progress()).having_ended() for name in self._frames()
+            }
+        self.reached = {**self.reached, **collected.reached}
+        self.segments = {**self.segments, **collected.segments}
+        self._say(number, collected.reports, collected.letters)
+        if self.all_ended():
+            self.finished.set()
+
+    def _collected(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
+        """What both ways of running come to."""
         collected = Collected({}, [], [], {}, {})
         both = bool(plan.catalyst and plan.groups)
         if both:
@@ -215,26 +242,13 @@ class Loop:
             collected.add(self._by_catalyst(frame, plan, control))
         if both:
             frame.unpersist()
-        lately = sum(p.read for p in collected.progress.values()) - sum(
-            p.read for p in self.progress.values()
-        )
-        self._note_arrivals(collected.progress, time.monotonic() - self._batch_ended)
-        self.progress = {**self.progress, **collected.progress}
-        if self._closed_frames:
-            self._end_frames()
-        self.reached = {**self.reached, **collected.reached}
-        self.segments = {**self.segments, **collected.segments}
-        self._lately = lately
-        self._say(number, collected.reports, collected.letters)
-        self._batch_ended = time.monotonic()
-        if self.all_ended():
-            self.finished.set()
+        return collected
 
     def _in_tasks(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
         """One job, with a task for every group."""
         task = Task(
-            self._ship("plan", f"{id(self)}.{plan.version}", lambda: pickle.dumps(plan)),
-            self._ship("static", f"{id(self)}.{self.graphs.version}", self._static),
+            self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
+            self._ship("static", f"{self._key}.{self.graphs.version}", self._static),
             control,
             str(self.journal.state(control.batch)),
             max(1, self._cores() // len(plan.groups)),
@@ -244,8 +258,8 @@ class Loop:
 
     def _by_catalyst(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
         """A job for every query."""
-        for name in ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"):
-            self.session.conf.unset(name)
+        live = sum(segments.rows for segments in self.segments.values())
+        suit_to(self.session, self.graphs.size + live + self._lately)
         self.graphs.views(self.session)
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
@@ -361,84 +375,53 @@ class Loop:
 
     # --- the clock on the wall ---------------------------------------------------------------------
 
-    def _note_arrivals(self, progress: Mapping[str, Progress], seconds: float) -> None:
-        now = time.monotonic()
-        for name, after in progress.items():
-            more = after.read - self.progress.get(name, Progress()).read
-            if more:
-                self._heard[name] = now
-                self._silent.discard(name)
-            rate = more / max(seconds, 1e-3)
-            self._rates[name] = 0.5 * self._rates.get(name, rate) + 0.5 * rate
-            if after.without_zone and name not in self._warned:
-                self._warned.add(name)
-                self.warn(f"{name}: times without a time zone are taken as UTC")
+    def _look_after(self) -> None:
+        """Notice, as long as streams flow, that one has fallen silent, and ask for a batch then."""
+        while not self._stopping.wait(_TICK) and not self.finished.is_set():
+            if self._watch.notice(self.progress):
+                self._ask_for_batch()
 
-    def _notice_silence(self) -> None:
-        """A live stream that has been idle for too long no longer holds up the instants of others."""
-        now = time.monotonic()
-        found = {
-            name
-            for name, stream in self.streams.items()
-            if stream.live
-            and stream.idle is not None
-            and name not in self._silent
-            and name in self.progress
-            and now - self._heard[name] > stream.idle
-        }
-        if found:
-            self._silent |= found
-            self._ask_for_batch()
-
-    def _notice_frames_read(self) -> None:
+    def _notice_frames_read(self, query: StreamingQuery) -> None:
         """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
-        frames = [name for name, stream in self.streams.items() if stream.source is None]
-        rest = [name for name in self.streams if name not in frames]
-        if not frames or self._closed_frames or self._query is None or not self.batches:
+        frames = self._frames()
+        rest = self.streams.keys() - frames
+        if not frames or self._frames_read or not self.batches:
             return
         if any(not self.progress.get(name, Progress()).ended for name in rest):
             return
-        status = self._query.status
+        status = query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
-            self._closed_frames = True
-            self._silent |= set(frames)
+            self._frames_read = True
             self._ask_for_batch()
 
-    def _end_frames(self) -> None:
-        for name, stream in self.streams.items():
-            if stream.source is None and name in self.progress:
-                self.progress[name] = self.progress[name].having_ended()
+    def _frames(self) -> set[str]:
+        return {name for name, stream in self.streams.items() if stream.source is None}
 
     def _ask_for_batch(self) -> None:
         self._beat.write_text(str(time.time_ns()))
 
-    def _stream_metrics(self, name: str) -> StreamMetrics:
-        progress, stream = self.progress.get(name, Progress()), self.streams[name]
-        event_time = None if progress.high == NEVER else progress.high
-        lag = time.time() - event_time / 1e6 if stream.live and event_time is not None else None
-        return StreamMetrics(
-            progress.read,
-            progress.bad,
-            progress.late,
-            progress.without_zone,
-            event_time,
-            self._rates.get(name, 0.0),
-            lag,
-            self.segments[name].rows if name in self.segments else 0,
-            progress.ended,
-        )
+    def _warn_of_zones(self, progress: Mapping[str, Progress]) -> None:
+        for name, after in progress.items():
+            if after.without_zone and name not in self._warned:
+                self._warned.add(name)
+                self.warn(f"{name}: times without a time zone are taken as UTC")
 
     def _raise_failure(self) -> None:
-        if self.failure is not None:
-            error, self.failure = self.failure, None
-            raise error
+        from pyspark.errors import PySparkException
+
+        failure, self._failure = self._failure, None
         query = self._query
-        stopped = query.exception() if query is not None and not query.isActive else None
-        if stopped is not None:
-            raise RheosError(f"the streams could not be read: {_reason(stopped)}") from stopped
+        if failure is None and query is not None and not query.isActive:
+            failure = query.exception()
+        if isinstance(failure, PySparkException):
+            raise EvaluationError(
+                f"the streams could not be read or answered: {_reason(failure)}"
+            ) from failure
+        if failure is not None:
+            raise failure
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if "Error" in line]
     return (said or lines or [type(error).__name__])[-1]

@@ -19,10 +19,11 @@ from rheos.optimize import optimize_continuous
 from rheos.runtime.buffers import DeadLetter
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.loop import Loop, Output, Stream, Writer
+from rheos.runtime.loop import Loop, Output, Writer
 from rheos.runtime.metrics import Metrics, StreamMetrics
 from rheos.runtime.plan import Registered
 from rheos.runtime.registry import Handle, Registry
+from rheos.runtime.watch import Stream
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.opening import open_source
 from rheos.sources.standard_input import Spool, copy
