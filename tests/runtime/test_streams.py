@@ -337,6 +337,24 @@ def test_a_stream_has_one_source(engine: Engine, file: Path) -> None:
         engine.add_stream(STREAM, file)
 
 
+def test_a_batch_that_comes_while_it_stops_is_not_taken_for_done(engine: Engine, folder: Path) -> None:
+    engine.add_stream(STREAM, folder, follow=True)
+    handle = engine.register(ALL)
+    engine.start()
+    loop = engine.streaming.loop
+    assert loop is not None
+    loop._stopping.set()  # the moment between the request and Spark's own stop
+    put(folder, "1.nq", lines([("a", "p", "b", 1), ("a", "p", "c", 11)]))
+    query = loop._query
+    assert query is not None
+    wait(lambda: not query.isActive, "Spark has heard that the batch failed")
+    assert handle.results == []
+    engine.stop()
+    engine.start()
+    wait(lambda: len(handle.results) == 1, "the same batch again")
+    engine.stop()
+
+
 def test_a_subscriber_may_stop_the_engine(engine: Engine, file: Path) -> None:
     engine.add_stream(STREAM, file)
     handle = engine.register(ALL)

@@ -129,7 +129,6 @@ class Loop:
             .trigger(processingTime="0 seconds")
             .start()
         )
-
         threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
 
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
@@ -191,7 +190,8 @@ class Loop:
     def _batch(self, frame: DataFrame, number: int) -> None:
         with self._busy:
             if self._stopping.is_set():
-                return
+                # To return would tell Spark that the batch is done, and its elements would be lost.
+                raise EvaluationError("the engine is being stopped")
             self._batch_thread = threading.get_ident()
             try:
                 if number > self._done:
