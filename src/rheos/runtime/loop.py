@@ -68,7 +68,6 @@ class Output:
     sink: Sink | None = None
     writer: Writer | None = None
     letters: Sink | None = None
-    on_letters: Callable[[list[DeadLetter]], None] | None = None
 
 
 @dataclass
@@ -321,8 +320,6 @@ class Loop:
         self._done = number
         self.batches += 1
         self._emit(number, said)
-        if self.output.on_letters is not None and letters:
-            self.output.on_letters(letters)
         for report in self._known(reports):
             handle = self.registry.handles.get(report.query)
             if handle is not None:

@@ -201,10 +201,6 @@ class Registry:
             unread = set(streams) - {stream for query in running for stream in query.streams}
             return Plan(version, groups or ((),) if unread else groups, tuple(spread), tuple(sorted(unread)))
 
-    @property
-    def version(self) -> int:
-        return self._version
-
     def check(self) -> None:
         """Every stream that a query names must be there before anything runs."""
         made = {handle.registered.derived for handle in self.handles.values()}

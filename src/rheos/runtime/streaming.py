@@ -16,7 +16,6 @@ from rheos.algebra.translate import Names, translate_continuous
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EnvironmentFault, RheosError, UnsupportedError
 from rheos.optimize import optimize_continuous
-from rheos.runtime.buffers import DeadLetter
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.loop import Loop, Output, Writer
@@ -165,9 +164,6 @@ class Streaming:
             return self.loop.metrics()
         queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
         return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
-
-    def on_letters(self, callback: Callable[[list[DeadLetter]], None]) -> None:
-        self.output.on_letters = callback
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
