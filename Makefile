@@ -35,8 +35,8 @@ lint: $(STAMP) ## ruff: rules and formatting
 types: $(STAMP) ## mypy, strict
 	$(BIN)/mypy
 
-unit: $(STAMP) ## the tests alone; PYTEST="tests/cli -k json" for some of them
-	$(BIN)/python -m pytest $(PYTEST)
+unit: $(STAMP) ## the tests alone, two files at a time; PYTEST="tests/cli -k json" for some of them
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST)
 
 conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a summary
 	$(BIN)/python -m tests.conformance

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import java_is_missing
 
-KILLS = 10
+RUNS, KILLS = 2, 5  # ten kills in all
 TYPE = "http://www.w3.org/2001/XMLSchema#dateTime"
 SECONDS = 400
 
@@ -78,37 +79,44 @@ class Command:
         return path.read_bytes().replace(os.fsencode(self.folder), b"") if path.exists() else b""
 
 
+def killed_again_and_again(folder: Path, stream: str, chance: random.Random) -> Command:
+    """A run that was killed KILLS times, each time somewhere after a batch of that life had been done, and
+    then left in peace until its end."""
+    killed = Command(folder, "--checkpoint", "dir", stream=stream)
+    for _ in range(KILLS):
+        before = killed.batches()
+        process = killed.start()
+        deadline = time.monotonic() + 300
+        while process.poll() is None and killed.batches() == before:
+            assert time.monotonic() < deadline, killed.written("err")
+            time.sleep(0.01)
+        time.sleep(chance.choice([0, 0.01, 0.05, chance.random()]))
+        assert process.poll() is None, "the run was over before it was killed often enough"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert killed.start().wait(300) == 0, killed.written("err")
+    return killed
+
+
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     chance = random.Random(7)
     stream = elements(chance)
-    undisturbed = Command(tmp_path / "undisturbed", stream=stream)
-    assert undisturbed.start().wait(300) == 0, undisturbed.written("err")
-
-    killed = Command(tmp_path / "killed", "--checkpoint", "dir", stream=stream)
-    kills = 0
-    while True:
-        before = killed.batches()
-        process = killed.start()
-        deadline = time.monotonic() + 300
-        # Somewhere after a batch of this life has been done: while it is written, or in one of the next.
-        while kills < KILLS and process.poll() is None and killed.batches() == before:
-            assert time.monotonic() < deadline, killed.written("err")
-            time.sleep(0.01)
-        if kills < KILLS and process.poll() is None:
-            time.sleep(chance.choice([0, 0.01, 0.05, chance.random()]))
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            kills += 1
-            continue
-        assert process.wait(300) == 0, killed.written("err")
-        break
-    assert kills == KILLS, "the run was over before it was killed often enough"
-    assert killed.written("out") == undisturbed.written("out")
-    assert killed.written("dead") == undisturbed.written("dead")
+    chances = [random.Random(chance.random()) for _ in range(RUNS)]
+    with ThreadPoolExecutor(RUNS) as pool:  # most of a life is the start of Spark, which leaves a core free
+        runs = [
+            pool.submit(killed_again_and_again, tmp_path / f"killed{number}", stream, its_chance)
+            for number, its_chance in enumerate(chances)
+        ]
+        undisturbed = Command(tmp_path / "undisturbed", stream=stream)
+        assert undisturbed.start().wait(300) == 0, undisturbed.written("err")
     assert len(undisturbed.written("dead").splitlines()) > 20
+    for run in runs:
+        assert run.result().written("out") == undisturbed.written("out")
+        assert run.result().written("dead") == undisturbed.written("dead")
 
     # And once more, when there is nothing left to do.
+    killed = runs[0].result()
     assert killed.start().wait(300) == 0
     assert killed.written("out") == undisturbed.written("out")

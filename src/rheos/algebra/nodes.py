@@ -226,6 +226,27 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamPattern:
+    """A triple pattern on a window of a CQELS-QL query, by its number among these, from 1.
+
+    `part` are the elements that it looks at: all, those that came before the batch, or those that are new.
+    """
+
+    window: int
+    pattern: TriplePattern
+    part: Literal["all", "old", "new"] = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A pattern on static data whose solutions are kept in a table, with a column for each variable."""
+
+    table: str
+    variables: tuple[str, ...]
+    certain: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Broadcast:
     """A pattern that the optimiser found small enough to send to every worker that joins with it."""
 
@@ -234,7 +255,7 @@ class Broadcast:
 
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
-    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast
+    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern | Kept
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from rheos.algebra.nodes import (
     Group,
     Inverse,
     Join,
+    Kept,
     LeftJoin,
     Link,
     Minus,
@@ -36,6 +37,7 @@ from rheos.algebra.nodes import (
     Select,
     Sequence,
     Slice,
+    StreamPattern,
     Term,
     TriplePattern,
     Union,
@@ -82,6 +84,11 @@ def node_lines(node: Node) -> list[str]:
         case PathPattern(subject, path, object_, seeds):
             line = f"path {term(subject)} {show_path(path)} {term(object_)}"
             return [f"({line})"] if seeds is None else wrap(f"{line} from", seeds)
+        case StreamPattern(window, pattern, part):
+            elements = "" if part == "all" else f" {part}"
+            return [f"(stream {window}{elements} {triple(pattern)})"]
+        case Kept(table, variables):
+            return [f"(kept {table} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
         case LeftJoin(left, right, condition):

@@ -11,12 +11,14 @@ from rheos.algebra.nodes import (
     Extend,
     Filter,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
     OrderBy,
     PathPattern,
     Query,
+    StreamPattern,
     Union,
     Values,
 )
@@ -27,7 +29,7 @@ Rewrite = Callable[[Node], Node]
 def operands(node: Node, rewrite: Rewrite) -> Node:
     """The node with `rewrite` applied to each pattern directly under it, those inside EXISTS included."""
     match node:
-        case BGP() | Values():
+        case BGP() | Values() | StreamPattern() | Kept():
             return node
         case PathPattern(seeds=seeds):
             return node if seeds is None else replace(node, seeds=rewrite(seeds))

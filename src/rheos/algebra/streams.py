@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rheos.algebra.nodes import Query
+from rheos.algebra.nodes import Query, TriplePattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,55 @@ class Continuous:
     query: Query
     windows: tuple[StreamWindow, ...]
     every: int | None = None
+    makes_stream: bool = False
+
+
+# --- CQELS-QL: an answer on every arrival -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWindow:
+    """The elements of the last `range` microseconds, both ends included; NOW is a range of 0.
+
+    With a `slide` it moves only at the multiples of that.
+    """
+
+    range: int
+    slide: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastWindow:
+    """TRIPLES n: the last so many elements that match one of the patterns of the window."""
+
+    triples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllWindow:
+    """ALL: every element so far."""
+
+
+ArrivalWindow = RangeWindow | LastWindow | AllWindow
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalClause:
+    """`STREAM <iri> [window] { patterns }`; the stream is a term."""
+
+    stream: str
+    window: ArrivalWindow
+    patterns: tuple[TriplePattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """A registered query of CQELS-QL: it ticks with every element of its streams and reports what is new.
+
+    The StreamPatterns of its pattern name the windows by their numbers, from 1.
+    """
+
+    name: str
+    query: Query
+    windows: tuple[ArrivalClause, ...]
     makes_stream: bool = False

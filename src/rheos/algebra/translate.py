@@ -25,6 +25,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -36,6 +37,7 @@ from rheos.algebra.nodes import (
     Reduced,
     Select,
     Slice,
+    StreamPattern,
     Term,
     TriplePattern,
     Union,
@@ -440,7 +442,9 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
             return triple_patterns(left) + triple_patterns(right)
         case Minus(left):
             return triple_patterns(left)
-        case PathPattern() | Values():
+        case StreamPattern(_, pattern):
+            return (pattern,)
+        case PathPattern() | Values() | Kept():
             return ()
         case Filter(_, pattern):
             return triple_patterns(pattern)

@@ -16,6 +16,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -24,6 +25,7 @@ from rheos.algebra.nodes import (
     Project,
     Reduced,
     Slice,
+    StreamPattern,
     Term,
     Union,
     Values,
@@ -54,6 +56,10 @@ def in_scope(node: Node) -> Names:
             return names(times).union(*(names(p.terms) for p in patterns))
         case PathPattern(subject, _, object_):
             return names((subject, object_))
+        case StreamPattern(_, pattern):
+            return names(pattern.terms)
+        case Kept(_, variables):
+            return frozenset(variables)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return in_scope(left) | in_scope(right)
         case Minus(left):
@@ -82,8 +88,10 @@ def certain(node: Node) -> Names:
     match node:
         case BGP(patterns):
             return frozenset().union(*(names(p.terms) for p in patterns))
-        case PathPattern():
+        case PathPattern() | StreamPattern():
             return in_scope(node)
+        case Kept(certain=always):
+            return always
         case Join(left, right):
             return certain(left) | certain(right)
         case LeftJoin(left) | Minus(left):

@@ -15,6 +15,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -23,6 +24,7 @@ from rheos.algebra.nodes import (
     Project,
     Reduced,
     Slice,
+    StreamPattern,
     Term,
     TriplePattern,
     Union,
@@ -78,6 +80,8 @@ def rows(node: Node, statistics: Statistics) -> float:
             return rows(left, statistics)
         case Filter(_, pattern):
             return FILTERED * rows(pattern, statistics)
+        case StreamPattern() | Kept():
+            raise AssertionError("what streams bring, and what is kept, is counted when it is there")
         case Values(_, given):
             return float(len(given))
         case Group(pattern, keys):

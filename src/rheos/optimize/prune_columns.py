@@ -15,6 +15,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -25,6 +26,7 @@ from rheos.algebra.nodes import (
     Reduced,
     Select,
     Slice,
+    StreamPattern,
     Union,
     Values,
 )
@@ -54,7 +56,7 @@ def narrow(node: Node, needed: Names) -> Node:
             if scope <= needed:
                 return node
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
-        case Values():
+        case Values() | StreamPattern() | Kept():
             return node
         case Join(left, right):
             shared = needed | (in_scope(left) & in_scope(right))

@@ -17,6 +17,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -25,6 +26,7 @@ from rheos.algebra.nodes import (
     Project,
     Reduced,
     Slice,
+    StreamPattern,
     TriplePattern,
     Union,
     Values,
@@ -36,7 +38,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.exists import semi_join
 from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
-from rheos.sql.relation import Relation, nested, select
+from rheos.sql.relation import BUCKET, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among, scan
 from rheos.sql.validity import at_every_instant, intersection, overlap
@@ -87,6 +89,10 @@ class Compiler:
                 return keyed(path_relation(node, context, self), context, self)
             case Values():
                 return keyed(values(node, self), context, self)
+            case StreamPattern():
+                return keyed(stream_pattern(node, self), context, self)
+            case Kept():
+                return keyed(kept(node, self), context, self)
             case Join():
                 return joins.join(node, context, self)
             case LeftJoin():
@@ -202,6 +208,22 @@ def times(pattern: TriplePattern, alias: str, scan: Scan, compiler: Compiler) ->
             compiler.dialect.moment(f"{alias}.{column}") if column else compiler.dialect.null
         )
     return found
+
+
+def stream_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
+    """The elements of a window that match; an element is there once for every bucket that it is valid in."""
+    alias, bound = compiler.fresh("t"), dict[str, str]()
+    conditions = match_pattern(node.pattern, alias, bound, compiler)
+    columns = [f"{alias}.{name}" for name in (BUCKET.column, *INTERVAL)]
+    columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
+    sql = select(columns, f"{clause_name(node.window, node.part)} AS {alias}", conditions)
+    return Relation(sql, tuple(bound), certain(node), (BUCKET,), valid=True)
+
+
+def kept(node: Kept, compiler: Compiler) -> Relation:
+    """The solutions in a table whose columns are c1, c2, … for the variables in order."""
+    columns = [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
+    return Relation(select(columns, node.table), node.variables, node.certain)
 
 
 def values(node: Values, compiler: Compiler) -> Relation:

@@ -21,6 +21,14 @@ class Key:
 # The key of a relation whose rows are of one instant each; the columns of one whose rows hold for a while.
 INSTANT = Key("instant")
 INTERVAL = ("valid_from", "valid_until")
+# The key of a relation on arrivals: a stretch of ticks. Only rows of the same stretch are joined, so that not
+# everything is paired that ever met; a row that is valid in several stretches is there in each of them.
+BUCKET = Key("bucket")
+
+
+def clause_name(window: int, part: str) -> str:
+    """The table of the elements of a window on arrivals: all of them, the `old` or the `new`."""
+    return f"clause_{window}_{part}"
 
 
 @dataclass(frozen=True, slots=True)
