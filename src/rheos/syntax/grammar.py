@@ -31,6 +31,7 @@ DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
         ("sparql.lark", "continuous.lark", "csparql.lark"),
         ("rheos.syntax.csparql", "CSparqlBuilder"),
     ),
+    "cqels": (("sparql.lark", "continuous.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
 }
 
 
