@@ -35,7 +35,7 @@ from rheos.sql.continuous import INSTANTS
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import clause_name
 
-# A query that is not monotone has each row at every tick of its interval: a batch is cut where these are more.
+# A query that is not monotone has a row at every tick of its interval: a batch is cut where these are more.
 SPREAD_ROWS = 2_000_000
 # The different values of a column are counted in so many rows of it.
 SAMPLE = 1_000
@@ -76,7 +76,7 @@ class Prepared:
         return tuple(sorted({slide for slide in found if slide is not None}))
 
     def end(self, ends: Mapping[str, End]) -> int | None:
-        """Where the clock stops when all streams have ended, given the ends of those that had any elements."""
+        """Where the clock stops when all streams have ended, given the ends of those that had elements."""
         if not ends:
             return None
         last = max(found.time for found in ends.values())
@@ -126,12 +126,11 @@ class ArrivingBatch:
         # Windows that slide make ticks of their own.
         span: Hashable = (prepared.streams, after, until, seen, clauses if prepared.slides else ())
         if span not in self._ticks:
-            places = dict(seen)
-            streams = {
-                stream: Arrived.of(self.elements[stream], after, until, places.get(stream, 0))
+            arrived = {
+                stream: Arrived.of(self.elements[stream], after, until, dict(seen).get(stream, 0))
                 for stream in prepared.streams
             }
-            self._ticks[span] = streams, ticks_of(streams, clauses, after, until)
+            self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
         streams, ticks = self._ticks[span]
         windows = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
         middle = None if prepared.monotone else middle_of(ticks, windows)
@@ -148,7 +147,7 @@ class ArrivingBatch:
             self.place.put(CONSTANTS, constants)
         before = not prepared.monotone and ticks.before != NEVER
         self.place.put(INSTANTS, instants_of(ticks, 0 if before else 1, width))
-        sizes = self._sizes(prepared, ticks, windows, width, constants)
+        sizes = self._sizes(prepared, windows, max(1, ticks.count // width), constants)
         statement, flow = planned(prepared, sizes, self.place.dialect)
         return Novelty(self.place.new(statement), flow)
 
@@ -165,15 +164,9 @@ class ArrivingBatch:
         return self._bucketed[key]
 
     def _sizes(
-        self,
-        prepared: Prepared,
-        ticks: Ticks,
-        windows: Sequence[Held],
-        width: int,
-        constants: pa.Table | None,
+        self, prepared: Prepared, windows: Sequence[Held], buckets: int, constants: pa.Table | None
     ) -> dict[Node, Size]:
         """What was observed of all that the query joins: of windows, how much is in a bucket of them."""
-        buckets = max(1, ticks.count // width)
         sizes: dict[Node, Size] = {}
         for leaf in stream_patterns(prepared.pattern):
             window = windows[leaf.window - 1]
@@ -259,7 +252,7 @@ def live(prepared: Prepared, stream: str, elements: Mapping[str, pa.Table], unti
     passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
     before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
     time, count = times[stream], passed[stream]
-    kept = time > until
+    kept: Marks = time > until
     kept[count - 1 : count] = True  # the last one says when the last tick was
     for clause in prepared.query.windows:
         if clause.stream != stream:

@@ -31,6 +31,7 @@ from rheos.runtime.segments import Segment, Segments, read, save
 from rheos.runtime.step import Report, derived, due
 from rheos.runtime.task import Collected
 from rheos.sources.chunks import Chunk
+from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.spark import SPARK
@@ -77,6 +78,10 @@ class SparkPlace:
             return self.spark.sql(statement.sql).toArrow()
 
         return self._run(run).rename_columns(["instant", "at", *statement.columns])
+
+    def new(self, statement: ArrivingStatement) -> pa.Table:
+        rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
+        return rows.rename_columns(["member", "instant", "at", *statement.columns])
 
     def close(self) -> None:
         for frame in self._kept:

@@ -44,8 +44,10 @@ class Place(Protocol):
         """
 
     def new(self, statement: ArrivingStatement) -> pa.Table:
-        """What is new: member, instant, at, and the columns of the statement, in its order. The joins are done
-        in the order in which they are written."""
+        """What is new: member, instant, at, and the columns of the statement, in its order.
+
+        Joins are done in the order in which they are written.
+        """
 
 
 class DuckPlace:

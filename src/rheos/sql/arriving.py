@@ -2,11 +2,11 @@
 
 The statement reads tables that the runtime makes for every batch: `instants` (instant: the number of a tick,
 consecutive; at: its time; turn: its number among those of the same time; bucket), `clause_1_all`, `…_old`,
-`…_new` (s, p, o, valid_from, valid_until, bucket) for the windows of the query, and the tables that its static
-parts are kept in.
+`…_new` (s, p, o, valid_from, valid_until, bucket) for the windows of the query, and the tables in which its
+static parts are kept.
 
-The answers of a *monotone* query are the combinations of elements that the tick at which they begin completes.
-Those of any other are, at each tick, the bag of its answers less that of the tick before; the intervals of
+What is new of a *monotone* query are the combinations of elements that the tick at which they begin completes.
+Of any other it is, at each tick, the bag of its answers less that of the tick before; the intervals of
 elements are then cut at the bounds of buckets.
 """
 
@@ -51,7 +51,8 @@ def compile_new(
     found = compiler.node(reduce(Union, patterns), context)
     rows, ticks = compiler.fresh("r"), compiler.fresh("i")
     # A combination is in all the buckets in which it is valid; it is completed in one of them.
-    first = f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]} AND {ticks}.{BUCKET.column} = {rows}.{BUCKET.column}"
+    first = f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}"
+    first += f" AND {ticks}.{BUCKET.column} = {rows}.{BUCKET.column}"
     columns = [f"{ticks}.{INSTANT.column}", *(f"{rows}.{compiler.column(v)}" for v in found.variables)]
     source = f"{nested(found.sql, rows)} JOIN instants AS {ticks} ON {first}"
     relation = replace(found, sql=select(columns, source), keys=(INSTANT,), valid=False)
