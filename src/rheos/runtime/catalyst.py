@@ -23,7 +23,7 @@ from rheos.errors import EvaluationError
 from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
-from rheos.runtime.clock import complete, due, until_of
+from rheos.runtime.clock import complete, due, pass_on, until_of
 from rheos.runtime.evaluation import Batch
 from rheos.runtime.plan import Control, Registered
 from rheos.runtime.segments import Segment, Segments, read, save
@@ -92,15 +92,20 @@ class SparkPlace:
 
 
 def evaluate(
-    frame: DataFrame, queries: Sequence[Registered], control: Control, state: Path, spark: SparkSession
+    frame: DataFrame,
+    queries: Sequence[Registered],
+    streams: Sequence[str],
+    control: Control,
+    state: Path,
+    spark: SparkSession,
 ) -> Collected:
-    """A batch of these queries, which are in the order of their streams, and whose statements are Spark's.
-    The session has the views of the static graphs."""
-    made = {query.derived for query in queries if query.derived is not None}
-    streams = sorted({stream for query in queries for stream in query.streams} - made)
+    """A batch of these queries, which are in the order of their streams, and whose statements are Spark's;
+    `streams` are those from outside that they read. The session has the views of the static graphs."""
     found = taken_in(frame, streams, control, state)
     known = complete(found.progress, control)
-    for stream in made:
+    named = {stream for query in queries for stream in query.streams}
+    made = {query.derived for query in queries if query.derived is not None}
+    for stream in {*named, *made} - found.segments.keys():
         found.segments[stream] = control.segments.get(stream, Segments())
     place = SparkPlace(spark)
     elements: dict[str, str] = {}
@@ -144,8 +149,7 @@ def answer(
             before = found.segments[query.derived]
             found.segments[query.derived] = Segments(before.dropped, (*before.files, added))
     found.reached[query.name] = max(after, until)
-    if query.derived is not None:
-        known[query.derived] = min(known[stream] for stream in query.streams)
+    pass_on(query, known)
 
 
 def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
@@ -184,6 +188,8 @@ def read_segments(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: Path) -> Collected:
     """The chunks of the streams as segments, after what is bad or late is sorted out."""
+    if not streams:
+        return Collected({}, [], [], {}, {})
     chosen = frame.where(frame.stream.isin(list(streams))).persist()
     try:
         bounds = map_in_arrow(

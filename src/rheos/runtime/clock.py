@@ -42,6 +42,19 @@ def due(query: Continuous, after: int, until: int) -> bool:
     return counted or any(next_multiple(after + 1, period) <= until for period in periods(query))
 
 
+def complete_for(query: Registered, known: Mapping[str, int]) -> int | None:
+    """Up to which time all the streams of a query are complete. One that is not known has a maker that was
+    stopped, and is not waited for; None if none is known."""
+    return min((known[stream] for stream in query.streams & known.keys()), default=None)
+
+
+def pass_on(query: Registered, known: dict[str, int]) -> None:
+    """The stream that a query makes is complete as far as those that it reads."""
+    until = complete_for(query, known)
+    if query.derived is not None and until is not None:
+        known[query.derived] = until
+
+
 def until_of(
     query: Registered,
     known: Mapping[str, int],
@@ -51,8 +64,10 @@ def until_of(
     since: Mapping[str, int],
 ) -> int:
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
-    ended, where its clock stops."""
-    until = min(known[stream] for stream in query.streams)
+    ended, where its clock stops. Without any stream that flows it stays where it is."""
+    until = complete_for(query, known)
+    if until is None:
+        return after
     if until < FOREVER:
         return until
     ends = {stream: end_of(stream, held[stream], progress, since) for stream in query.streams}

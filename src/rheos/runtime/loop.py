@@ -262,7 +262,8 @@ class Loop:
         self.graphs.views(self.session)
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
-        return catalyst.evaluate(frame, queries, control, state, self.session)
+        streams = plan.outside(plan.catalyst)
+        return catalyst.evaluate(frame, queries, streams, control, state, self.session)
 
     def _for_spark(self, query: Registered) -> Registered:
         known = self._compiled.get(query.name)

@@ -199,7 +199,14 @@ class Registry:
             groups = grouped(small, max(1, min(cores, len(small) // GROUP_SIZE)))
             version = f"{self._version}.{','.join(query.name for query in spread)}"
             unread = set(streams) - {stream for query in running for stream in query.streams}
-            return Plan(version, groups or ((),) if unread else groups, tuple(spread), tuple(sorted(unread)))
+            makers = (self.handles[name].registered for name in self._halted)
+            return Plan(
+                version,
+                groups or ((),) if unread else groups,
+                tuple(spread),
+                tuple(sorted(unread)),
+                frozenset(query.derived for query in makers if query.derived is not None),
+            )
 
     def check(self) -> None:
         """Every stream that a query names must be there before anything runs."""

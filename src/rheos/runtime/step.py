@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from rheos.runtime.buffers import LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
-from rheos.runtime.clock import complete, due, until_of
+from rheos.runtime.clock import complete, due, pass_on, until_of
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, retained
 from rheos.runtime.plan import Control, Registered
 from rheos.sources.chunks import Chunk
@@ -64,8 +64,9 @@ def step(
     """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
     seen. `queries` are in the order of their streams, of which `read` come from outside; `connection` has
     the static graphs."""
+    named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
-    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *made}}
+    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made}}
     outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
     for stream in read:
         arrival = arrivals.get(stream, Arrivals())
@@ -90,8 +91,8 @@ def evaluate(
     known: dict[str, int],
     cursor: duckdb.DuckDBPyConnection,
 ) -> None:
-    """The answers of all queries; `known` says up to which time each stream is complete, and grows by those
-    that the queries make."""
+    """The answers of all queries; `known` says up to which time each stream that flows is complete, and grows
+    by those that the queries make."""
     elements: dict[str, str] = {}
     place = DuckPlace(cursor)
     batch = Batch(place, elements)
@@ -117,8 +118,7 @@ def evaluate(
                 buffer = outcome.buffers[query.derived]
                 outcome.buffers[query.derived] = buffer.with_more([derived(answers.rows)])
         outcome.reached[query.name] = max(after, until)
-        if query.derived is not None:
-            known[query.derived] = min(known[stream] for stream in query.streams)
+        pass_on(query, known)
 
 
 def derived(rows: pa.Table) -> pa.RecordBatch:
