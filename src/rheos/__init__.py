@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rheos.errors import (
+    CheckpointError,
     EnvironmentFault,
     EvaluationError,
     LoadError,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CheckpointError",
     "Engine",
     "EnvironmentFault",
     "EvaluationError",

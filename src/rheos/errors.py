@@ -55,5 +55,9 @@ class EvaluationError(RheosError):
     """A query that compiled could not be run to its end."""
 
 
+class CheckpointError(RheosError):
+    """A run cannot go on from a checkpoint: what was there when it was made is missing, or has changed."""
+
+
 class EnvironmentFault(RheosError):
     """The machine lacks something that is needed (Java, for one); the message says how to get it."""

@@ -180,6 +180,18 @@ def test_queries_with_and_without_streams_together(tolls: Path) -> None:
     assert rows(Outcome(outcome.status, "\n".join(others), outcome.err)) == COUNTS
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_checkpoint_of_other_queries(tolls: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    assert rows(run("-q", COUNT, "--checkpoint", checkpoint, stream=tolls)) == COUNTS
+    changed = run("-q", COUNT.replace("10s", "20s"), "--checkpoint", checkpoint, stream=tolls)
+    changed.faulted(
+        f"the checkpoint {checkpoint} was made with other", "the text of the query Cars has changed"
+    )
+    again = run("-q", COUNT, "--checkpoint", checkpoint, stream=tolls)
+    assert (again.status, again.out, again.err) == (0, "", "")
+
+
 def test_an_error_names_the_file_and_the_place(tmp_path: Path) -> None:
     (tmp_path / "good.rq").write_text(COUNT)
     (tmp_path / "bad.rq").write_text(COUNT.replace("STEP", "SETP"))

@@ -25,6 +25,27 @@ LIVE = pa.schema([ELEMENTS.field(name) for name in ("s", "p", "o", "start", "tim
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """What a chunk moves its stream by; it can be written as JSON. `high` is its highest time."""
+
+    rows: int
+    bad: int
+    high: int
+    without_zone: int
+    place: str
+    lines: int
+    first: bool
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Summary:
+        times: Microseconds = chunk.elements.column("time").to_numpy()
+        high = int(times.max()) if len(times) else NEVER
+        return cls(
+            len(times), len(chunk.bad), high, chunk.without_zone, chunk.place, chunk.lines, chunk.first
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a stream has been read; it can be written as JSON.
 
@@ -53,6 +74,22 @@ class Progress:
 
     def with_late(self, more: int) -> Progress:
         return replace(self, late=self.late + more)
+
+    def lines_before(self, chunk: Summary) -> int:
+        """How many lines of its place come before a chunk."""
+        return 0 if chunk.first or chunk.place != self.place else self.line
+
+    def moved(self, chunk: Summary) -> Progress:
+        """How far the stream is after a chunk, but for how many of its elements were late."""
+        return replace(
+            self,
+            high=max(self.high, chunk.high),
+            read=self.read + chunk.rows + chunk.bad,
+            bad=self.bad + chunk.bad,
+            without_zone=self.without_zone + chunk.without_zone,
+            place=chunk.place,
+            line=self.lines_before(chunk) + chunk.lines,
+        )
 
     def watermark(self, lateness: int) -> int:
         return NEVER if self.high == NEVER else self.high - lateness
@@ -107,6 +144,11 @@ class Buffer:
         gone = kept.column("place")[0].as_py() - self.dropped - 1 if len(kept) else len(self.elements)
         return Buffer(self.elements.slice(gone), self.dropped + gone)
 
+    @property
+    def last(self) -> int:
+        """The highest time; NEVER if there is no element."""
+        return self.elements.column("time")[-1].as_py() if len(self.elements) else NEVER
+
     def up_to(self, time: int) -> int:
         """The place of the last element that is not after a time."""
         times = self.elements.column("time").to_numpy()
@@ -131,41 +173,27 @@ def arrive(stream: str, chunks: Sequence[Chunk], progress: Progress, lateness: i
 
 
 def _take(stream: str, chunk: Chunk, arrived: Arrived, lateness: int) -> Arrived:
-    progress = arrived.progress
-    before = 0 if chunk.first or chunk.place != progress.place else progress.line
+    progress, summary = arrived.progress, Summary.of(chunk)
+    before = progress.lines_before(summary)
     letters = [
         DeadLetter(stream, "bad", chunk.place, before + bad.line, bad.text.rstrip("\r\n"), bad.reason)
         for bad in chunk.bad
     ]
     elements = chunk.elements
     times: Microseconds = elements.column("time").to_numpy()
-    high = progress.high
-    late = 0
-    if len(times):
-        seen = np.maximum.accumulate(np.concatenate(([high], times)))
-        older = np.flatnonzero(times < seen[:-1] - lateness)
-        late = len(older)
-        high = int(seen[-1])
-        if late:
-            watermarks = seen[:-1][older] - lateness
-            rows = elements.take(pa.array(older)).to_pylist()
-            letters += [
-                _late(stream, chunk.place, before, row, int(mark))
-                for row, mark in zip(rows, watermarks, strict=True)
-            ]
-            kept = np.ones(len(times), bool)
-            kept[older] = False
-            elements = elements.filter(pa.array(kept))
-    gone = replace(
-        progress,
-        high=high,
-        read=progress.read + len(times) + len(chunk.bad),
-        bad=progress.bad + len(chunk.bad),
-        late=progress.late + late,
-        without_zone=progress.without_zone + chunk.without_zone,
-        place=chunk.place,
-        line=before + chunk.lines,
-    )
+    seen = np.maximum.accumulate(np.concatenate(([progress.high], times)))
+    older = np.flatnonzero(times < seen[:-1] - lateness)
+    if len(older):
+        watermarks = seen[:-1][older] - lateness
+        rows = elements.take(pa.array(older)).to_pylist()
+        letters += [
+            _late(stream, chunk.place, before, row, int(mark))
+            for row, mark in zip(rows, watermarks, strict=True)
+        ]
+        kept = np.ones(len(times), bool)
+        kept[older] = False
+        elements = elements.filter(pa.array(kept))
+    gone = progress.moved(summary).with_late(len(older))
     letters.sort(key=lambda letter: letter.line)
     return Arrived(gone, [*arrived.elements, elements], [*arrived.letters, *letters])
 

@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow
 from rheos.errors import EvaluationError
 from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
-from rheos.runtime.buffers import FOREVER, LIVE, NEVER, DeadLetter, Progress, arrive
+from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
+from rheos.runtime.clock import complete, due, pass_on, until_of
 from rheos.runtime.evaluation import Batch
-from rheos.runtime.instants import End
 from rheos.runtime.plan import Control, Registered
 from rheos.runtime.segments import Segment, Segments, read, save
-from rheos.runtime.step import Report, derived, due
+from rheos.runtime.step import Report, derived
 from rheos.runtime.task import Collected
 from rheos.sources.chunks import Chunk
 from rheos.sql.arriving import ArrivingStatement
@@ -98,20 +97,20 @@ class SparkPlace:
 
 
 def evaluate(
-    frame: DataFrame, queries: Sequence[Registered], control: Control, state: Path, spark: SparkSession
+    frame: DataFrame,
+    queries: Sequence[Registered],
+    streams: Sequence[str],
+    control: Control,
+    state: Path,
+    spark: SparkSession,
 ) -> Collected:
-    """A batch of these queries, which are in the order of their streams, and whose statements are Spark's.
-    The session has the views of the static graphs."""
-    made = {query.derived for query in queries if query.derived is not None}
-    streams = sorted({stream for query in queries for stream in query.streams} - made)
+    """A batch of these queries, which are in the order of their streams, and whose statements are Spark's;
+    `streams` are those from outside that they read. The session has the views of the static graphs."""
     found = taken_in(frame, streams, control, state)
-    known = {
-        stream: found.progress[stream].watermark(control.lateness.get(stream, 0)) - 1
-        if not (found.progress[stream].ended or stream in control.silent)
-        else FOREVER
-        for stream in streams
-    }
-    for stream in made:
+    known = complete(found.progress, control)
+    named = {stream for query in queries for stream in query.streams}
+    made = {query.derived for query in queries if query.derived is not None}
+    for stream in {*named, *made} - found.segments.keys():
         found.segments[stream] = control.segments.get(stream, Segments())
     place = SparkPlace(spark)
     elements: dict[str, str] = {}
@@ -137,22 +136,14 @@ def answer(
 ) -> None:
     began = time.perf_counter()
     after = control.reached.get(query.name, NEVER)
-    until = min(known[stream] for stream in query.streams)
-    complete = until
-    if until == FOREVER:
-        since = control.since.get(query.name, {})
-        ends = {stream: _end(found, stream, since) for stream in query.streams}
-        end = query.evaluation.end({stream: known for stream, known in ends.items() if known is not None})
-        until = after if end is None else end
+    seen_after = control.since.get(query.name, {})
+    until = until_of(query, known, found.segments, found.progress, after, seen_after)
     if due(query.evaluation.query, after, until):
         for stream in query.streams - elements.keys():
             elements[stream] = f"elements_{len(elements) + 1}"
             assert isinstance(batch.place, SparkPlace)
             show_elements(batch.place, found.segments[stream], elements[stream])
-        since = {
-            stream: _up_to(found.segments[stream], moment)
-            for stream, moment in control.since.get(query.name, {}).items()
-        }
+        since = {stream: found.segments[stream].up_to(moment) for stream, moment in seen_after.items()}
         answers = batch.answers(query.evaluation, after, until, since)
         if len(answers.instants):
             took = (time.perf_counter() - began) * 1000
@@ -163,8 +154,7 @@ def answer(
             before = found.segments[query.derived]
             found.segments[query.derived] = Segments(before.dropped, (*before.files, added))
     found.reached[query.name] = max(after, until)
-    if query.derived is not None:
-        known[query.derived] = complete
+    pass_on(query, known)
 
 
 def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
@@ -203,6 +193,8 @@ def read_segments(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: Path) -> Collected:
     """The chunks of the streams as segments, after what is bad or late is sorted out."""
+    if not streams:
+        return Collected({}, [], [], {}, {})
     chosen = frame.where(frame.stream.isin(list(streams))).persist()
     try:
         bounds = map_in_arrow(
@@ -216,7 +208,7 @@ def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: 
                 progress[stream] = progress[stream].having_ended()
                 continue
             before[stream, row["part"], row["number"]] = progress[stream]
-            progress[stream] = moved(progress[stream], json.loads(row["about"]))
+            progress[stream] = progress[stream].moved(Summary(**json.loads(row["about"])))
         accept = Accept(before, dict(control.lateness), str(state), {s: n for n, s in enumerate(streams)})
         accepted = map_in_arrow(
             chosen, accept, "stream STRING, part LONG, number LONG, segment STRING, letters STRING"
@@ -243,41 +235,13 @@ def progress_before(control: Control, stream: str) -> int:
     return control.progress.get(stream, Progress()).accepted
 
 
-def moved(progress: Progress, about: Mapping[str, object]) -> Progress:
-    """How far a stream is after a chunk, but for how many of its elements were late."""
-    return Progress(**{**asdict(progress), **_after(progress, about)})
-
-
-def _after(progress: Progress, about: Mapping[str, object]) -> dict[str, object]:
-    rows, bad, high = (int(about[name]) for name in ("rows", "bad", "high"))  # type: ignore[call-overload]
-    same = about["place"] == progress.place and not about["first"]
-    return {
-        "high": max(progress.high, high),
-        "read": progress.read + rows + bad,
-        "bad": progress.bad + bad,
-        "without_zone": progress.without_zone + int(about["without_zone"]),  # type: ignore[call-overload]
-        "place": about["place"],
-        "line": (progress.line if same else 0) + int(about["lines"]),  # type: ignore[call-overload]
-    }
-
-
 def bounds_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What the driver needs to know of every chunk."""
     for batch in batches:
         for row in batch.to_pylist():
             about = {}
             if not row["ended"]:
-                chunk = Chunk.unpack(row["data"], row["path"])
-                high = pc.max(chunk.elements.column("time")).as_py()
-                about = {
-                    "rows": chunk.elements.num_rows,
-                    "bad": len(chunk.bad),
-                    "high": NEVER if high is None else high,
-                    "place": chunk.place,
-                    "first": chunk.first,
-                    "lines": chunk.lines,
-                    "without_zone": chunk.without_zone,
-                }
+                about = asdict(Summary.of(Chunk.unpack(row["data"], row["path"])))
             given = {name: row[name] for name in ("stream", "part", "number", "ended")}
             yield pa.RecordBatch.from_pylist([{**given, "about": json.dumps(about)}])
 
@@ -335,27 +299,3 @@ def _seen(files: Sequence[Segment], window: object, until: int) -> bool:
         return -(-(first.last + window.range) // window.step) * window.step > until + 1
     assert isinstance(window, PhysicalWindow)
     return sum(file.rows for file in rest if file.last <= until) < window.triples + window.step
-
-
-def _end(found: Collected, stream: str, since: Mapping[str, int]) -> End | None:
-    """The end of a stream, as a query sees it."""
-    segments = found.segments[stream]
-    if stream in found.progress:
-        last = found.progress[stream].high
-    else:
-        last = max((file.last for file in segments.files), default=NEVER)
-    if last == NEVER:
-        return None
-    first = _up_to(segments, since[stream]) if stream in since else 0
-    return End(last, _up_to(segments, last - 1) - first, _up_to(segments, last) - first)
-
-
-def _up_to(segments: Segments, moment: int) -> int:
-    """The place of the last element that is not after a time; files that hold both sides are read."""
-    place = segments.dropped
-    for file in segments.files:
-        if file.last <= moment:
-            place += file.rows
-        elif file.first <= moment:
-            place += pc.sum(pc.less_equal(read(file.path).column("time"), moment)).as_py()
-    return place

@@ -1,6 +1,7 @@
 """Recovery: what a batch came to goes into files before anybody hears of it, and is found after a crash.
 
-    batches/N.json      how far streams and queries are after batch N: with it the batch is done
+    batches/N.json      how far streams and queries are after batch N: with it the batch is done; -1 is before
+                        the first
     batches/N.CHANNEL   what batch N has to say on a channel (answers, dead letters), written before N.json
     emitted             how many bytes of which batch have gone out on each channel
     arrivals/           large chunks of the batch that runs
@@ -80,6 +81,14 @@ class Journal:
                 path.unlink(missing_ok=True)
         self._clean(record)
         shutil.rmtree(self.arrivals, ignore_errors=True)
+
+    def amend(self, part: Mapping[str, Any]) -> None:
+        """Change a part of the record of the last batch that is done."""
+        found = self.last()
+        if found is not None:
+            number, record = found
+            content = json.dumps({**record, **part}).encode()
+            _write(self._batches / f"{number}.json", content, sync=self.durable)
 
     def _clean(self, record: Mapping[str, Any]) -> None:
         """Take away the state that the record does not name."""

@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ from rheos.errors import EvaluationError
 from rheos.execute.catalyst import suit_to
 from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
-from rheos.runtime.buffers import NEVER, DeadLetter, Progress
+from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.metrics import Metrics
@@ -166,11 +166,7 @@ class Loop:
 
     def now(self) -> dict[str, int]:
         """How far each stream is, derived ones too."""
-        known = {name: progress.high for name, progress in self.progress.items()}
-        for handle in self.registry.handles.values():
-            if handle.registered.derived is not None:
-                known[handle.registered.derived] = self.reached.get(handle.name, NEVER)
-        return known
+        return self.registry.now(self.progress, self.reached)
 
     def metrics(self) -> Metrics:
         streams = {
@@ -262,7 +258,8 @@ class Loop:
         self.graphs.views(self.session)
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
-        return catalyst.evaluate(frame, queries, control, state, self.session)
+        streams = plan.outside(plan.catalyst)
+        return catalyst.evaluate(frame, queries, streams, control, state, self.session)
 
     def _for_spark(self, query: Registered) -> Registered:
         known = self._compiled.get(query.name)
@@ -310,13 +307,7 @@ class Loop:
             said["answers"] = head + self.output.writer.batch(tables)
         if letters:
             said["letters"] = b"".join(_line(letter) for letter in letters)
-        record = {
-            "progress": {name: asdict(progress) for name, progress in self.progress.items()},
-            "reached": self.reached,
-            "since": self.registry.since,
-            "segments": {name: asdict(segments) for name, segments in self.segments.items()},
-        }
-        self.journal.commit(number, record, said)
+        self.journal.commit(number, self._record(), said)
         self._done = number
         self.batches += 1
         self._emit(number, said)
@@ -339,14 +330,24 @@ class Loop:
             number, {channel: self.journal.said(number, channel) for channel in ("answers", "letters")}
         )
 
+    def _record(self) -> dict[str, Any]:
+        """What is true after the last batch."""
+        return {
+            "progress": {name: asdict(progress) for name, progress in self.progress.items()},
+            "reached": self.reached,
+            "segments": {name: asdict(segments) for name, segments in self.segments.items()},
+            **self.registry.described(),
+        }
+
     def _recover(self) -> None:
         found = self.journal.last()
         if found is None:
+            # A run that ends before its first batch has said what it is made of.
+            self.journal.commit(self._done, self._record(), {})
             return
         self._done, record = found
         self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
         self.reached = record["reached"]
-        self.registry.since.update(record["since"])
         self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
         self._emit_rest(self._done)
         if self.all_ended():

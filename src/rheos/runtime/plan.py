@@ -37,19 +37,24 @@ class Registered:
 class Plan:
     """Groups of queries that tasks evaluate; those that read one another's streams are in the same. And the
     queries that are left to Catalyst, in the order of their streams. A stream that no query reads at the
-    moment flows all the same: the first group counts its elements."""
+    moment flows all the same: the first group counts its elements. Streams whose makers are `stopped` bring
+    nothing and hold nothing up; what they brought before may still be in a window."""
 
     version: str
     groups: tuple[tuple[Registered, ...], ...]
     catalyst: tuple[Registered, ...] = ()
     unread: tuple[str, ...] = ()
+    stopped: frozenset[str] = frozenset()
 
     def streams(self, group: int) -> list[str]:
         """The streams from outside that a group reads."""
-        queries = self.groups[group]
-        made = {query.derived for query in queries}
-        read = {stream for query in queries for stream in query.streams} - made
+        read = self.outside(self.groups[group])
         return sorted({*read, *self.unread} if group == 0 else read)
+
+    def outside(self, queries: Sequence[Registered]) -> list[str]:
+        """The streams from outside that these queries read."""
+        made = {query.derived for query in queries}
+        return sorted({stream for query in queries for stream in query.streams} - made - self.stopped)
 
     def readers(self) -> dict[str, list[int]]:
         """The groups that read each stream from outside; the first of them answers for its dead letters."""

@@ -7,11 +7,13 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rheos.algebra.nodes import Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
 from rheos.errors import Position, QuerySyntaxError, RheosError
-from rheos.runtime.buffers import NEVER
+from rheos.iris import DEFAULT_BASE
+from rheos.runtime.buffers import NEVER, Progress
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
 from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related
@@ -26,11 +28,18 @@ class Handle:
     """A registered query as its user has it: what it answers, and whether it runs."""
 
     def __init__(
-        self, registry: Registry, registered: Registered, text: str, positions: Sequence[Position], keep: bool
+        self,
+        registry: Registry,
+        registered: Registered,
+        text: str,
+        base: str,
+        positions: Sequence[Position],
+        keep: bool,
     ) -> None:
         self._registry = registry
         self.registered = registered
         self.text = text
+        self.base = base
         self.positions = positions  # of the clauses that name streams, in their order
         self.metrics = QueryMetrics()
         self._keep = keep
@@ -124,7 +133,13 @@ class Registry:
         self._now = now
 
     def add(
-        self, registered: Registered, text: str, positions: Sequence[Position] = (), *, keep: bool = True
+        self,
+        registered: Registered,
+        text: str,
+        positions: Sequence[Position] = (),
+        *,
+        base: str = DEFAULT_BASE,
+        keep: bool = True,
     ) -> Handle:
         with self._lock:
             name = registered.name
@@ -139,7 +154,7 @@ class Registry:
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
-            handle = Handle(self, registered, text, positions, keep)
+            handle = Handle(self, registered, text, base, positions, keep)
             self.handles[name] = handle
             self._from_now(registered)
             self._version = next(self._versions)
@@ -186,6 +201,39 @@ class Registry:
             self._now = dict
             self._version = next(self._versions)
 
+    def now(self, progress: Mapping[str, Progress], reached: Mapping[str, int]) -> dict[str, int]:
+        """How far each stream is, derived ones too, when streams from outside and queries are so far."""
+        known = {name: found.high for name, found in progress.items()}
+        for handle in self.handles.values():
+            if handle.registered.derived is not None:
+                known[handle.registered.derived] = reached.get(handle.name, NEVER)
+        return known
+
+    def described(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the queries, and of the streams from outside that they read. What was
+        held for a query that is stopped is lost, so it is not said since when it sees."""
+        with self._lock:
+            queries = [handle.registered for handle in self.handles.values()]
+            read = {stream for query in queries for stream in query.streams}
+            return {
+                "queries": {
+                    name: {"text": handle.text, "base": handle.base} for name, handle in self.handles.items()
+                },
+                "streams": sorted(read - {query.derived for query in queries}),
+                "since": {name: dict(self.since[name]) for name in self.handles if self.runs(name)},
+            }
+
+    def go_on(self, since: Mapping[str, Mapping[str, int]], now: Mapping[str, int]) -> list[str]:
+        """Have the queries of an earlier run see what they saw in it, and others what comes after `now`: the
+        names of these."""
+        with self._lock:
+            self._now = lambda: now
+            new = [name for name in self.handles if name not in since]
+            for name in new:
+                self._from_now(self.handles[name].registered)
+            self.since |= {name: dict(since[name]) for name in self.handles if name in since}
+            return new
+
     def plan(
         self, streams: Iterable[str], cores: int, is_large: Callable[[Sequence[Registered]], bool]
     ) -> Plan:
@@ -199,7 +247,14 @@ class Registry:
             groups = grouped(small, max(1, min(cores, len(small) // GROUP_SIZE)))
             version = f"{self._version}.{','.join(query.name for query in spread)}"
             unread = set(streams) - {stream for query in running for stream in query.streams}
-            return Plan(version, groups or ((),) if unread else groups, tuple(spread), tuple(sorted(unread)))
+            makers = (self.handles[name].registered for name in self._halted)
+            return Plan(
+                version,
+                groups or ((),) if unread else groups,
+                tuple(spread),
+                tuple(sorted(unread)),
+                frozenset(query.derived for query in makers if query.derived is not None),
+            )
 
     def check(self) -> None:
         """Every stream that a query names must be there before anything runs."""

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rheos.runtime.buffers import LIVE, Buffer
+from rheos.runtime.buffers import LIVE, NEVER, Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,21 @@ class Segments:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    @property
+    def last(self) -> int:
+        """The highest time; NEVER if there is no element."""
+        return max((file.last for file in self.files if file.rows), default=NEVER)
+
+    def up_to(self, time: int) -> int:
+        """The place of the last element that is not after a time; files that hold both sides are read."""
+        place = self.dropped
+        for file in self.files:
+            if file.last <= time:
+                place += file.rows
+            elif file.first <= time:
+                place += pc.sum(pc.less_equal(read(file.path).column("time"), time)).as_py()
+        return place
 
     @classmethod
     def of_json(cls, values: dict[str, Any]) -> Segments:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from rheos.algebra.streams import Continuous, PhysicalWindow
-from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.buffers import LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.clock import complete, due, pass_on, until_of
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, retained
-from rheos.runtime.instants import End, next_multiple, periods
 from rheos.runtime.plan import Control, Registered
 from rheos.sources.chunks import Chunk
 
@@ -65,23 +64,19 @@ def step(
     """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
     seen. `queries` are in the order of their streams, of which `read` come from outside; `connection` has
     the static graphs."""
+    named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
-    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *made}}
+    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made}}
     outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
-    known: dict[str, int] = {}
     for stream in read:
         arrival = arrivals.get(stream, Arrivals())
-        lateness = control.lateness.get(stream, 0)
-        arrived = arrive(stream, arrival.chunks, before[stream], lateness)
-        progress = arrived.progress.having_ended() if arrival.ended else arrived.progress
-        outcome.progress[stream] = progress
+        arrived = arrive(stream, arrival.chunks, before[stream], control.lateness.get(stream, 0))
+        progress = arrived.progress
+        outcome.progress[stream] = progress.having_ended() if arrival.ended else progress
         outcome.letters += arrived.letters
         outcome.buffers[stream] = outcome.buffers[stream].with_more(arrived.elements)
-        held_up = not (progress.ended or stream in control.silent)
-        # An instant is complete when the watermark is after it.
-        known[stream] = progress.watermark(lateness) - 1 if held_up else FOREVER
     with connection.cursor() as cursor:
-        evaluate(queries, control, outcome, known, cursor)
+        evaluate(queries, control, outcome, complete(outcome.progress, control), cursor)
     reached = [(query, outcome.reached[query.name]) for query in queries]
     for stream, buffer in outcome.buffers.items():
         needs = [(query.evaluation, until) for query, until in reached if stream in query.streams]
@@ -96,8 +91,8 @@ def evaluate(
     known: dict[str, int],
     cursor: duckdb.DuckDBPyConnection,
 ) -> None:
-    """The answers of all queries; `known` says up to which time each stream is complete, and grows by those
-    that the queries make."""
+    """The answers of all queries; `known` says up to which time each stream that flows is complete, and grows
+    by those that the queries make."""
     elements: dict[str, str] = {}
     place = DuckPlace(cursor)
     batch = Batch(place, elements)
@@ -123,48 +118,7 @@ def evaluate(
                 buffer = outcome.buffers[query.derived]
                 outcome.buffers[query.derived] = buffer.with_more([derived(answers.rows)])
         outcome.reached[query.name] = max(after, until)
-        if query.derived is not None:
-            known[query.derived] = min(known[stream] for stream in query.streams)
-
-
-def due(query: Continuous, after: int, until: int) -> bool:
-    """Whether there can be an instant between two times, so that it is worth looking."""
-    if after >= until:
-        return False
-    counted = query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows)
-    return counted or any(next_multiple(after + 1, period) <= until for period in periods(query))
-
-
-def until_of(
-    query: Registered,
-    known: Mapping[str, int],
-    buffers: Mapping[str, Buffer],
-    progress: Mapping[str, Progress],
-    after: int,
-    since: Mapping[str, int],
-) -> int:
-    """The time up to which a query can be evaluated: where its streams are complete, or if they all have
-    ended, where its clock stops."""
-    until = min(known[stream] for stream in query.streams)
-    if until < FOREVER:
-        return until
-    ends = {stream: end_of(stream, buffers, progress, since) for stream in query.streams}
-    end = query.evaluation.end({stream: found for stream, found in ends.items() if found is not None})
-    return after if end is None else end
-
-
-def end_of(
-    stream: str, buffers: Mapping[str, Buffer], progress: Mapping[str, Progress], since: Mapping[str, int]
-) -> End | None:
-    """The end of a stream, as a query sees it; of a derived one, that of what is still in its buffer: what
-    was before has been seen by all its readers."""
-    buffer = buffers[stream]
-    times = buffer.elements.column("time").to_numpy()
-    last = progress[stream].high if stream in progress else int(times[-1]) if len(times) else NEVER
-    if last == NEVER:
-        return None
-    first = buffer.up_to(since[stream]) if stream in since else 0
-    return End(last, buffer.up_to(last - 1) - first, buffer.up_to(last) - first)
+        pass_on(query, known)
 
 
 def derived(rows: pa.Table) -> pa.RecordBatch:

@@ -14,8 +14,9 @@ from rheos import iris
 from rheos.algebra.nodes import KINDS
 from rheos.algebra.translate import Names, translate_continuous
 from rheos.answers.continuous import QueryInfo
-from rheos.errors import EnvironmentFault, RheosError, UnsupportedError
+from rheos.errors import CheckpointError, EnvironmentFault, RheosError, UnsupportedError
 from rheos.optimize import optimize_continuous
+from rheos.runtime.checkpoint import go_on
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.loop import Loop, Output, Writer
@@ -105,7 +106,7 @@ class Streaming:
         registered = Registered(info, evaluation, derived)
         positions = [clause.position for clause in tree.streams]
         running = self.loop is not None and self.loop.active
-        handle = self.registry.add(registered, tree.text, positions, keep=keep)
+        handle = self.registry.add(registered, tree.text, positions, base=base, keep=keep)
         if running:
             try:
                 self.registry.check()
@@ -122,6 +123,7 @@ class Streaming:
             return
         if not self.registry.handles:
             raise RheosError("no query is registered: there is nothing to run")
+        journal = self._opened_journal()
         self.registry.check()
         session = self._session()
         if self.checkpoint is None and not (session.sparkContext.master or "").startswith("local"):
@@ -134,11 +136,11 @@ class Streaming:
             self.registry,
             self._graphs,
             used,
-            self._opened_journal(),
+            journal,
             self.output,
             "task" if self._execution == "local" else self._execution,
             self._batch_bytes,
-            warn=lambda message: print(f"warning: {message}", file=sys.stderr),
+            warn=warn,
         )
         for stream in used.values():
             if isinstance(stream.source, Spool):
@@ -167,16 +169,18 @@ class Streaming:
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
-        self.stop()
+        self.close()
         self.loop = None
         self.registry.clear()
         self.streams.clear()
         self.output = Output()
-        self.close()
 
     def close(self) -> None:
         self.stop()
         if self._journal is not None:
+            if self.loop is not None and self._journal.durable:
+                # Queries may have come and gone since the last batch.
+                self._journal.amend(self.registry.described())
             self._journal.close()
             self._journal = None
         if self._letters_file is not None:
@@ -196,8 +200,17 @@ class Streaming:
         return self._temporary
 
     def _opened_journal(self) -> Journal:
+        """The journal of this engine's runs; the first one goes on from a checkpoint, if there is one."""
         if self._journal is None:
-            self._journal = Journal(self.folder, durable=self.checkpoint is not None)
+            journal = Journal(self.folder, durable=self.checkpoint is not None)
+            found = journal.last()
+            if found is not None:
+                try:
+                    go_on(found[1], self.registry, self.folder, warn)
+                except CheckpointError:
+                    journal.close()
+                    raise
+            self._journal = journal
         return self._journal
 
     def _letters(self) -> FileIO | None:
@@ -206,6 +219,10 @@ class Streaming:
             mode = "ab" if self.checkpoint is not None else "wb"
             self._letters_file = FileIO(self._dead_letters, mode)
         return self._letters_file
+
+
+def warn(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def standard_input() -> BufferedReader:

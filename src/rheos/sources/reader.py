@@ -110,7 +110,7 @@ class StreamsReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         parts: list[StreamPart] = []
         for name, source in self.streams.sources.items():
-            before, after = self._of(start, name), end["streams"][name]
+            before, after = self._of(start, name), self._of(end, name)
             if before == after:
                 continue
             parts += [
@@ -133,10 +133,10 @@ class StreamsReader(DataSourceStreamReader):
 
     def commit(self, end: dict[str, Any]) -> None:
         for name, source in self.streams.sources.items():
-            source.committed(end["streams"][name])
+            source.committed(self._of(end, name))
 
     def _of(self, offset: dict[str, Any], name: str) -> Offset:
-        """A stream's own offset; one that was added since begins."""
+        """A stream's own offset; one that was added since then begins."""
         found: Offset | None = offset["streams"].get(name)
         return self.streams.sources[name].begin() if found is None else found
 

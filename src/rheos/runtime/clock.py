@@ -1,0 +1,85 @@
+"""How far queries can be evaluated: how far streams have been read and what is held of them come in, the time
+up to which a query goes comes out. The same for both ways of running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from rheos.algebra.streams import Continuous, PhysicalWindow
+from rheos.runtime.buffers import FOREVER, NEVER, Progress
+from rheos.runtime.instants import End, next_multiple, periods
+from rheos.runtime.plan import Control, Registered
+
+
+class Held(Protocol):
+    """What is live of a stream."""
+
+    @property
+    def last(self) -> int:
+        """The highest time; NEVER if there is no element."""
+
+    def up_to(self, time: int) -> int:
+        """The place of the last element that is not after a time."""
+
+
+def complete(progress: Mapping[str, Progress], control: Control) -> dict[str, int]:
+    """Up to which time each of these streams from outside is complete: its watermark is after it."""
+    return {
+        stream: FOREVER
+        if found.ended or stream in control.silent
+        else found.watermark(control.lateness.get(stream, 0)) - 1
+        for stream, found in progress.items()
+    }
+
+
+def due(query: Continuous, after: int, until: int) -> bool:
+    """Whether there can be an instant between two times, so that it is worth looking."""
+    if after >= until:
+        return False
+    counted = query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows)
+    return counted or any(next_multiple(after + 1, period) <= until for period in periods(query))
+
+
+def complete_for(query: Registered, known: Mapping[str, int]) -> int | None:
+    """Up to which time all the streams of a query are complete. One that is not known has a maker that was
+    stopped, and is not waited for; None if none is known."""
+    return min((known[stream] for stream in query.streams & known.keys()), default=None)
+
+
+def pass_on(query: Registered, known: dict[str, int]) -> None:
+    """The stream that a query makes is complete as far as those that it reads."""
+    until = complete_for(query, known)
+    if query.derived is not None and until is not None:
+        known[query.derived] = until
+
+
+def until_of(
+    query: Registered,
+    known: Mapping[str, int],
+    held: Mapping[str, Held],
+    progress: Mapping[str, Progress],
+    after: int,
+    since: Mapping[str, int],
+) -> int:
+    """The time up to which a query can be evaluated: where its streams are complete, or if they all have
+    ended, where its clock stops. Without any stream that flows it stays where it is."""
+    until = complete_for(query, known)
+    if until is None:
+        return after
+    if until < FOREVER:
+        return until
+    ends = {stream: end_of(stream, held[stream], progress, since) for stream in query.streams}
+    end = query.evaluation.end({stream: found for stream, found in ends.items() if found is not None})
+    return after if end is None else end
+
+
+def end_of(stream: str, held: Held, progress: Mapping[str, Progress], since: Mapping[str, int]) -> End | None:
+    """The end of a stream, as a query sees it; of a derived one, that of what is still held of it: what was
+    before has been seen by all its readers."""
+    last = progress[stream].high if stream in progress else held.last
+    if last == NEVER:
+        return None
+    first = held.up_to(since[stream]) if stream in since else 0
+    return End(last, held.up_to(last - 1) - first, held.up_to(last) - first)
