@@ -147,6 +147,13 @@ def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozense
     return frozenset().union(*(reads(inner, dataset, graph) for inner in below(node)))
 
 
+def has_static(node: Node) -> bool:
+    """Whether a pattern looks at static data anywhere."""
+    if isinstance(node, BGP | PathPattern):
+        return node != BGP()
+    return any(map(has_static, below(node)))
+
+
 def kept_in(node: Node) -> list[Kept]:
     """The tables that a pattern reads."""
     if isinstance(node, Kept):

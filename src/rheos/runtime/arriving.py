@@ -7,6 +7,7 @@ ticks of a batch are answered by one statement; the order of its joins is chosen
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,19 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.algebra.expressions import Variable
-from rheos.algebra.families import CONSTANTS
+from rheos.algebra.families import CONSTANTS, skeleton
 from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced, StreamPattern
 from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
 from rheos.optimize.flows import Flow, Size
 from rheos.optimize.novelty import branches, changes, is_monotone, stream_patterns
 from rheos.optimize.push_filters import push_filters
-from rheos.optimize.static_parts import StaticPart, keep_static, kept_in
+from rheos.optimize.static_parts import StaticPart, has_static, keep_static, kept_in
 from rheos.optimize.statistics import Statistics
 from rheos.runtime.buckets import Bucketed, in_buckets, instants_of, width_of
 from rheos.runtime.buffers import NEVER
-from rheos.runtime.instants import End, next_multiple
+from rheos.runtime.evaluation import Answers
+from rheos.runtime.instants import End, Marks, next_multiple
 from rheos.runtime.place import Place
-from rheos.runtime.ticks import Arrived, Held, Marks, Ticks, held_by, matches, slide_of, ticks_of
+from rheos.runtime.ticks import Arrived, Held, Ticks, held_by, matches, slide_of, ticks_of
 from rheos.sql.arriving import ArrivingStatement, compile_difference, compile_new
 from rheos.sql.continuous import INSTANTS
 from rheos.sql.dialect import Dialect
@@ -45,11 +47,70 @@ PARTS: tuple[Part, ...] = ("all", "old", "new")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A query, or a family of them, ready to be evaluated: made once for every change of the registry.
+class Arrival:
+    """A query of CQELS-QL as it is registered; those of the same `skeleton` are a family, and differ only in
+    their `constants`."""
 
-    The query has tables in the place of its static `parts`.
-    """
+    query: Arriving
+    skeleton: str
+    constants: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: Arriving) -> Arrival:
+        marked, constants = skeleton(query)
+        return cls(query, hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest(), constants)
+
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        """Where the clock goes when all streams have ended, given the ends of those that had any elements;
+        None where none had."""
+        if not ends:
+            return None
+        last = max(found.time for found in ends.values())
+        return max([last, *(next_multiple(last, slide) for slide in slides_of(self.query))])
+
+    def due(self, after: int, until: int) -> bool:
+        """Whether there can be a tick between two times."""
+        return after < until
+
+    def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
+        """Which elements of a stream a tick after a time, or the last one before it, can still see.
+
+        `elements` are those of all the streams of the query, with their places.
+        """
+        times = {name: elements[name].column("time").to_numpy() for name in streams_of(self.query)}
+        passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
+        before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
+        time, count = times[stream], passed[stream]
+        kept: Marks = time > until
+        kept[max(0, count - 1) : count] = True  # the last one says when the last tick was
+        for clause in self.query.windows:
+            if clause.stream != stream:
+                continue
+            match clause.window:
+                case RangeWindow(range_, None):
+                    kept |= time + range_ >= before
+                case RangeWindow(range_, slide) if slide is not None:
+                    kept |= (time + range_) // slide * slide + slide > until
+                case LastWindow(triples):
+                    kept[matches(elements[stream].slice(0, count), clause.patterns)[-triples:]] = True
+                case AllWindow():
+                    kept[:] = True
+        return kept
+
+
+def streams_of(query: Arriving) -> tuple[str, ...]:
+    """In the order in which the query names them."""
+    return tuple(dict.fromkeys(clause.stream for clause in query.windows))
+
+
+def slides_of(query: Arriving) -> tuple[int, ...]:
+    found = (slide_of(clause.window) for clause in query.windows)
+    return tuple(sorted({slide for slide in found if slide is not None}))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
 
     query: Arriving
     parts: tuple[StaticPart, ...]
@@ -66,21 +127,9 @@ class Prepared:
         return self.query.query.form.pattern
 
     @property
-    def streams(self) -> tuple[str, ...]:
-        """In the order in which the query names them."""
-        return tuple(dict.fromkeys(clause.stream for clause in self.query.windows))
-
-    @property
-    def slides(self) -> tuple[int, ...]:
-        found = (slide_of(clause.window) for clause in self.query.windows)
-        return tuple(sorted({slide for slide in found if slide is not None}))
-
-    def end(self, ends: Mapping[str, End]) -> int | None:
-        """Where the clock stops when all streams have ended, given the ends of those that had elements."""
-        if not ends:
-            return None
-        last = max(found.time for found in ends.values())
-        return max([last, *(next_multiple(last, slide) for slide in self.slides)])
+    def asks_graphs(self) -> bool:
+        """Whether anything but its static parts looks at static data."""
+        return has_static(self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +173,16 @@ class ArrivingBatch:
         clauses = prepared.query.windows
         seen = tuple(sorted((since or {}).items()))
         # Windows that slide make ticks of their own.
-        span: Hashable = (prepared.streams, after, until, seen, clauses if prepared.slides else ())
+        streams = streams_of(prepared.query)
+        span: Hashable = (streams, after, until, seen, clauses if slides_of(prepared.query) else ())
         if span not in self._ticks:
-            arrived = {
+            seen_of = {
                 stream: Arrived.of(self.elements[stream], after, until, dict(seen).get(stream, 0))
-                for stream in prepared.streams
+                for stream in streams
             }
-            self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
-        streams, ticks = self._ticks[span]
-        windows = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
+            self._ticks[span] = seen_of, ticks_of(seen_of, clauses, after, until)
+        arrived, ticks = self._ticks[span]
+        windows = [self._held_by(span, clause, arrived[clause.stream], ticks) for clause in clauses]
         middle = None if prepared.monotone else middle_of(ticks, windows)
         if middle is not None:
             first = self.novelty(prepared, after, middle, since, constants)
@@ -243,27 +293,16 @@ def _new(
     return compile_new(query, patterns, orders, dialect, name)
 
 
-def live(prepared: Prepared, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
-    """Which elements of a stream a tick after a time, or the last one before it, can still see.
-
-    `elements` are those of all the streams of the query, with their places.
-    """
-    times = {name: elements[name].column("time").to_numpy() for name in prepared.streams}
-    passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
-    before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
-    time, count = times[stream], passed[stream]
-    kept: Marks = time > until
-    kept[count - 1 : count] = True  # the last one says when the last tick was
-    for clause in prepared.query.windows:
-        if clause.stream != stream:
-            continue
-        match clause.window:
-            case RangeWindow(range_, None):
-                kept |= time + range_ >= before
-            case RangeWindow(range_, slide) if slide is not None:
-                kept |= (time + range_) // slide * slide + slide > until
-            case LastWindow(triples):
-                kept[matches(elements[stream].slice(0, count), clause.patterns)[-triples:]] = True
-            case AllWindow():
-                kept[:] = True
-    return kept
+def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
+    """What is new for each of the members of a family that has something, by name."""
+    rows = new.rows
+    numbers = rows.column("member").to_numpy()
+    answers = rows.drop_columns(["member"])
+    present, starts = np.unique(numbers, return_index=True)
+    found = {}
+    for number, start, end in zip(present.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+        own = answers.slice(start, end - start)
+        instants = own.column("instant").to_numpy()
+        first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
+        found[members[number]] = Answers(own.select(["instant", "at"]).take(pa.array(first)), own)
+    return found

@@ -1,8 +1,8 @@
 """Buckets of ticks: what a window holds comes in, the table that statements join goes out.
 
 To join elements by what they share would pair all that ever met, and only then look whether they were there
-at the same time. So a batch is cut into buckets of ticks, a little longer than elements stay, an element is in
-the table once for every bucket that it is held in, and the bucket is one more thing to be equal.
+at the same time. So a batch is cut into buckets of ticks, a little longer than elements stay; an element is
+in the table once for every bucket that it is held in, and the bucket is one more thing to be equal.
 """
 
 from __future__ import annotations

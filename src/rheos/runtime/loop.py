@@ -104,6 +104,7 @@ class Loop:
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
         self._beat = self.journal.folder / "beat"
+        self._kept = KeptTables(self.graphs, self.journal.folder / "kept", self._executor)
         self._recover()
 
     # --- from outside ------------------------------------------------------------------------------
@@ -210,8 +211,12 @@ class Loop:
             self.reached,
             dict(self.registry.since),
             self.segments,
+            self._kept.up_to_date(
+                (relatives.family, part) for relatives in plan.relatives for part in relatives.prepared.parts
+            ),
         )
         collected = self._collected(frame, plan, control)
+        self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
         self._warn_of_zones(collected.progress)
         self.progress = {**self.progress, **collected.progress}
@@ -243,7 +248,7 @@ class Loop:
         """One job, with a task for every group."""
         task = Task(
             self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
-            self._ship("static", f"{self._key}.{self.graphs.version}", self._static),
+            self._static(plan.asks_graphs),
             control,
             str(self.journal.state(control.batch)),
             max(1, self._cores() // len(plan.groups)),
@@ -267,6 +272,12 @@ class Loop:
             known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
             self._compiled[query.name] = known
         return known
+
+    def _executor(self) -> Executor:
+        """Where static parts are computed."""
+        if self.graphs.in_spark or self.graphs.size > TASK_TRIPLES:
+            return Catalyst(self.graphs, self.session)
+        return Local(self.graphs)
 
     def _is_large(self, family: Sequence[Registered]) -> bool:
         """Whether a family of queries is left to Catalyst: as told, or by what its streams held last."""
@@ -367,9 +378,16 @@ class Loop:
             known = self._shipped[kind] = Shipped(key, self.session.sparkContext.broadcast(make()))
         return known
 
-    def _static(self) -> bytes:
-        with self.graphs.connection.cursor() as cursor:
-            return pickle.dumps({name: pack(arrow(cursor, name)) for name in NAMES})
+    def _static(self, needed: bool) -> Shipped:
+        """The static graphs, if anything but what is kept of them is needed."""
+
+        def graphs() -> bytes:
+            with self.graphs.connection.cursor() as cursor:
+                return pickle.dumps({name: pack(arrow(cursor, name)) for name in NAMES})
+
+        if not needed:
+            return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))
+        return self._ship("static", f"{self._key}.{self.graphs.version}", graphs)
 
     # --- the clock on the wall ---------------------------------------------------------------------
 

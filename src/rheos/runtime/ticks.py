@@ -22,9 +22,9 @@ from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.algebra.streams import AllWindow, ArrivalClause, ArrivalWindow, LastWindow, RangeWindow
 from rheos.runtime.buffers import NEVER
+from rheos.runtime.instants import Marks
 
 Numbers = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
