@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.families import CONSTANTS, skeleton
-from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced, StreamPattern
+from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced
 from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
 from rheos.optimize.flows import Flow, Size
 from rheos.optimize.novelty import branches, changes, is_monotone, stream_patterns
@@ -54,11 +54,13 @@ class Arrival:
     query: Arriving
     skeleton: str
     constants: tuple[str, ...]
+    asks_graphs: bool = False
 
     @classmethod
     def of(cls, query: Arriving) -> Arrival:
         marked, constants = skeleton(query)
-        return cls(query, hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest(), constants)
+        digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
+        return cls(query, digest, constants, Prepared.of(query).asks_graphs)
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;
@@ -140,22 +142,102 @@ class Novelty:
     flow: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WindowSize:
+    """How many elements a window holds in a batch, how many of them are old, and about how many different
+    values they have as subject, predicate and object."""
+
+    rows: int
+    old: int
+    different: Mapping[str, float]
+
+    def of(self, part: Part) -> int:
+        return {"all": self.rows, "old": self.old, "new": self.rows - self.old}[part]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a query sees of its streams in a batch: its windows in so many buckets, and its ticks."""
+
+    windows: tuple[Bucketed, ...]
+    instants: pa.Table
+    sizes: tuple[WindowSize, ...]
+    buckets: int
+
+
+@dataclass
+class Windows:
+    """The windows of queries on one batch: what one of them needs that another has made is used again.
+
+    `elements` are the live elements of each stream with their places.
+    """
+
+    elements: Mapping[str, pa.Table]
+
+    def __post_init__(self) -> None:
+        self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
+        self._held: dict[Hashable, tuple[Held, WindowSize]] = {}
+        self._bucketed: dict[Hashable, Bucketed] = {}
+
+    def opened(
+        self, query: Arriving, after: int, until: int, since: Mapping[str, int], *, monotone: bool
+    ) -> Opened | int:
+        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in two,
+        if there are too many rows at too many ticks.
+
+        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        """
+        clauses, seen = query.windows, tuple(sorted(since.items()))
+        # Windows that slide make ticks of their own.
+        span: Hashable = (streams_of(query), after, until, seen, clauses if slides_of(query) else ())
+        if span not in self._ticks:
+            arrived = {
+                stream: Arrived.of(self.elements[stream], after, until, since.get(stream, 0))
+                for stream in streams_of(query)
+            }
+            self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
+        streams, ticks = self._ticks[span]
+        found = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
+        held = [window for window, _ in found]
+        middle = None if monotone else middle_of(ticks, held)
+        if middle is not None:
+            return middle
+        width = width_of(ticks, held)
+        windows = (
+            self._in_buckets((span, clause, width, monotone), window)
+            for clause, window in zip(clauses, held, strict=True)
+        )
+        before = not monotone and ticks.before != NEVER
+        instants = instants_of(ticks, 0 if before else 1, width)
+        return Opened(tuple(windows), instants, tuple(size for _, size in found), ticks.count // width + 1)
+
+    def _held_by(
+        self, span: Hashable, clause: ArrivalClause, arrived: Arrived, ticks: Ticks
+    ) -> tuple[Held, WindowSize]:
+        key = span, clause
+        if key not in self._held:
+            held = held_by(clause, arrived, ticks)
+            self._held[key] = held, WindowSize(len(held.start), held.old, different_values(held))
+        return self._held[key]
+
+    def _in_buckets(self, key: tuple[Hashable, ArrivalClause, int, bool], window: Held) -> Bucketed:
+        *_, width, monotone = key
+        if key not in self._bucketed:
+            self._bucketed[key] = in_buckets(window, width, clipped=not monotone)
+        return self._bucketed[key]
+
+
 @dataclass
 class ArrivingBatch:
-    """The evaluation of queries on one batch: what one of them needs that another has made is used again.
-
-    `elements` are the live elements of each stream with their places; `kept` tells the sizes of the tables of
-    static parts, which the place has.
-    """
+    """The evaluation of queries on one batch in this process; `kept` tells the sizes of the tables of static
+    parts, which the place has."""
 
     place: Place
     elements: Mapping[str, pa.Table]
     kept: Mapping[str, Size] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
-        self._held: dict[Hashable, Held] = {}
-        self._bucketed: dict[Hashable, Bucketed] = {}
+        self._windows = Windows(self.elements)
 
     def novelty(
         self,
@@ -165,73 +247,45 @@ class ArrivingBatch:
         since: Mapping[str, int] | None = None,
         constants: pa.Table | None = None,
     ) -> Novelty:
-        """What is new at the ticks with after < at <= until.
-
-        `since` has, for a query that was registered later, how many elements of a stream came before it;
-        `constants` are those of the members of a family.
-        """
-        clauses = prepared.query.windows
-        seen = tuple(sorted((since or {}).items()))
-        # Windows that slide make ticks of their own.
-        streams = streams_of(prepared.query)
-        span: Hashable = (streams, after, until, seen, clauses if slides_of(prepared.query) else ())
-        if span not in self._ticks:
-            seen_of = {
-                stream: Arrived.of(self.elements[stream], after, until, dict(seen).get(stream, 0))
-                for stream in streams
-            }
-            self._ticks[span] = seen_of, ticks_of(seen_of, clauses, after, until)
-        arrived, ticks = self._ticks[span]
-        windows = [self._held_by(span, clause, arrived[clause.stream], ticks) for clause in clauses]
-        middle = None if prepared.monotone else middle_of(ticks, windows)
-        if middle is not None:
-            first = self.novelty(prepared, after, middle, since, constants)
-            second = self.novelty(prepared, middle, until, since, constants)
-            return following(first, second, int(np.searchsorted(ticks.time, middle, side="right")))
-        width = width_of(ticks, windows)
-        for number, (clause, window) in enumerate(zip(clauses, windows, strict=True), start=1):
-            rows = self._in_buckets((span, clause, width, prepared.monotone), window)
+        """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
+        query = prepared.query
+        opened = self._windows.opened(query, after, until, since or {}, monotone=prepared.monotone)
+        if isinstance(opened, int):
+            first = self.novelty(prepared, after, opened, since, constants)
+            second = self.novelty(prepared, opened, until, since, constants)
+            return following(first, second)
+        for number, window in enumerate(opened.windows, start=1):
             for part in PARTS:
-                self.place.put(clause_name(number, part), rows.part(part))
-        if constants is not None:
-            self.place.put(CONSTANTS, constants)
-        before = not prepared.monotone and ticks.before != NEVER
-        self.place.put(INSTANTS, instants_of(ticks, 0 if before else 1, width))
-        sizes = self._sizes(prepared, windows, max(1, ticks.count // width), constants)
-        statement, flow = planned(prepared, sizes, self.place.dialect)
-        return Novelty(self.place.new(statement), flow)
+                self.place.put(clause_name(number, part), window.part(part))
+        self.place.put(INSTANTS, opened.instants)
+        return answered(prepared, opened.sizes, opened.buckets, constants, self.kept, self.place)
 
-    def _held_by(self, span: Hashable, clause: ArrivalClause, arrived: Arrived, ticks: Ticks) -> Held:
-        key = span, clause
-        if key not in self._held:
-            self._held[key] = held_by(clause, arrived, ticks)
-        return self._held[key]
 
-    def _in_buckets(self, key: tuple[Hashable, ArrivalClause, int, bool], window: Held) -> Bucketed:
-        *_, width, monotone = key
-        if key not in self._bucketed:
-            self._bucketed[key] = in_buckets(window, width, clipped=not monotone)
-        return self._bucketed[key]
-
-    def _sizes(
-        self, prepared: Prepared, windows: Sequence[Held], buckets: int, constants: pa.Table | None
-    ) -> dict[Node, Size]:
-        """What was observed of all that the query joins: of windows, how much is in a bucket of them."""
-        sizes: dict[Node, Size] = {}
-        for leaf in stream_patterns(prepared.pattern):
-            window = windows[leaf.window - 1]
-            rows = {"all": len(window.start), "old": window.old, "new": len(window.start) - window.old}
-            different = different_values(window, leaf)
-            for part in PARTS:
-                size = Size(rows[part] if part == "new" else rows[part] / buckets, different)
-                sizes[replace(leaf, part=part)] = size
-        for table in kept_in(prepared.pattern):
-            if table.table == CONSTANTS:
-                members = float(len(constants) if constants is not None else 1)
-                sizes[table] = Size(members, dict.fromkeys(table.variables, members))
-            else:
-                sizes[table] = self.kept.get(table.table, Size(1.0))
-        return sizes
+def answered(
+    prepared: Prepared,
+    windows: Sequence[WindowSize],
+    buckets: int,
+    constants: pa.Table | None,
+    kept: Mapping[str, Size],
+    place: Place,
+) -> Novelty:
+    """What is new in a place that has the windows of these sizes, the ticks, and the kept tables."""
+    sizes: dict[Node, Size] = {}
+    for leaf in stream_patterns(prepared.pattern):
+        window = windows[leaf.window - 1]
+        terms = zip("spo", leaf.pattern.terms, strict=True)
+        different = {t.name: window.different[name] for name, t in terms if isinstance(t, Variable)}
+        for part in PARTS:
+            # A flow starts with all that is new, and meets of the others what is in the same bucket.
+            rows = window.of(part) / (1 if part == "new" else buckets)
+            sizes[replace(leaf, part=part)] = Size(rows, different)
+    for table in kept_in(prepared.pattern):
+        sizes[table] = kept.get(table.table, Size(1.0))
+        if table.table == CONSTANTS and constants is not None:
+            place.put(CONSTANTS, constants)
+            sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))
+    statement, flow = planned(prepared, sizes, place.dialect)
+    return Novelty(place.new(statement), flow)
 
 
 def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
@@ -242,22 +296,20 @@ def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
     return middle if middle < ticks.time[-1] else None
 
 
-def following(first: Novelty, second: Novelty, ticks: int) -> Novelty:
-    """The rows of a span and of the next, which goes on counting after the ticks of the first."""
-    numbers = pc.add(second.rows.column("instant"), ticks)
+def following(first: Novelty, second: Novelty) -> Novelty:
+    """The rows of a span and of the next; the numbers of its instants go on after those of the first."""
+    last = pc.max(first.rows.column("instant")).as_py() or 0
+    numbers = pc.add(second.rows.column("instant"), last)
     later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field("instant").type))
     rows = pa.concat_tables([first.rows, later])
-    return Novelty(rows.sort_by([("member", "ascending")]), second.flow)
+    order = np.argsort(rows.column("member").to_numpy(), kind="stable")
+    return Novelty(rows.take(pa.array(order)), second.flow)
 
 
-def different_values(window: Held, leaf: StreamPattern) -> dict[str, float]:
-    """About how many different values each variable of a pattern has in a window, from its last elements."""
+def different_values(window: Held) -> dict[str, float]:
+    """About how many different terms the elements of a window have in each place, from the last of them."""
     sample = window.elements.slice(max(0, len(window.start) - SAMPLE))
-    return {
-        term.name: float(max(1, pc.count_distinct(sample.column(name)).as_py()))
-        for name, term in zip("spo", leaf.pattern.terms, strict=True)
-        if isinstance(term, Variable)
-    }
+    return {name: float(max(1, pc.count_distinct(sample.column(name)).as_py())) for name in "spo"}
 
 
 def planned(

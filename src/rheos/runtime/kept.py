@@ -66,7 +66,7 @@ class KeptTables:
     def _version(self, graph: str) -> int:
         if graph == EVERY:
             return self.graphs.named_version
-        return self.graphs.version_of(None if graph == DEFAULT else graph)
+        return self.graphs.version_of(None if graph == DEFAULT else graph[1:-1])
 
     def _filled(self, part: StaticPart, constants: Values | None) -> KeptTable:
         executor = self.executor()
@@ -105,7 +105,7 @@ def restricted(query: Query, constants: Values | None) -> Query:
 def load_kept(
     connection: duckdb.DuckDBPyConnection, kept: Mapping[str, KeptTable], loaded: dict[str, str]
 ) -> None:
-    """Have the tables in a database; `loaded` tells which file each was read from, and is brought up to date."""
+    """Have the tables in a database; `loaded` tells which file each was read from, and is kept up to date."""
     for name in loaded.keys() - kept.keys():
         connection.execute(f"DROP TABLE {name}")
         del loaded[name]

@@ -22,12 +22,15 @@ import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
-from rheos.execute.catalyst import suit_to
+from rheos.execute.base import Executor
+from rheos.execute.catalyst import Catalyst, suit_to
+from rheos.execute.local import Local
 from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.kept import KeptTables
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Registry
@@ -269,6 +272,7 @@ class Loop:
     def _for_spark(self, query: Registered) -> Registered:
         known = self._compiled.get(query.name)
         if known is None or known.info is not query.info:
+            assert isinstance(query.evaluation, Evaluation)
             known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
             self._compiled[query.name] = known
         return known
@@ -276,7 +280,7 @@ class Loop:
     def _executor(self) -> Executor:
         """Where static parts are computed."""
         if self.graphs.in_spark or self.graphs.size > TASK_TRIPLES:
-            return Catalyst(self.graphs, self.session)
+            return Catalyst(self.graphs, lambda: self.session)
         return Local(self.graphs)
 
     def _is_large(self, family: Sequence[Registered]) -> bool:
@@ -285,7 +289,11 @@ class Loop:
             return self.execution == "catalyst"
         streams = {stream for query in family for stream in query.streams}
         live = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
-        return live > TASK_ELEMENTS or self.graphs.in_spark or self.graphs.size > TASK_TRIPLES
+        if live > TASK_ELEMENTS:
+            return True
+        # Of what is kept of the graphs, tasks have the tables.
+        asks = any(isinstance(q.evaluation, Evaluation) or q.evaluation.asks_graphs for q in family)
+        return asks and (self.graphs.in_spark or self.graphs.size > TASK_TRIPLES)
 
     def all_ended(self) -> bool:
         return bool(self.streams) and all(self.progress.get(s, Progress()).ended for s in self.streams)

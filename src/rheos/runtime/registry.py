@@ -33,14 +33,14 @@ class Handle:
         registered: Registered,
         text: str,
         base: str,
-        positions: Sequence[Position],
+        named: Sequence[tuple[str, Position]],
         keep: bool,
     ) -> None:
         self._registry = registry
         self.registered = registered
         self.text = text
         self.base = base
-        self.positions = positions  # of the clauses that name streams, in their order
+        self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
         self._keep = keep
         self._results: list[Answer] = []
@@ -145,7 +145,7 @@ class Registry:
         self,
         registered: Registered,
         text: str,
-        positions: Sequence[Position] = (),
+        named: Sequence[tuple[str, Position]] = (),
         *,
         base: str = DEFAULT_BASE,
         keep: bool = True,
@@ -163,7 +163,7 @@ class Registry:
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
-            handle = Handle(self, registered, text, base, positions, keep)
+            handle = Handle(self, registered, text, base, named, keep)
             self.handles[name] = handle
             self._from_now(registered)
             self._version = next(self._versions)
@@ -282,11 +282,9 @@ class Registry:
         """Every stream that a query names must be there before anything runs."""
         made = {handle.registered.derived for handle in self.handles.values()}
         for handle in self.handles.values():
-            for window, position in zip(
-                handle.registered.evaluation.query.windows, handle.positions, strict=True
-            ):
-                if window.stream not in self.sources and window.stream not in made:
-                    raise QuerySyntaxError(self._unknown(window.stream, made), handle.text, position)
+            for stream, position in handle.named:
+                if stream not in self.sources and stream not in made:
+                    raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
 
     def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
         known = sorted({*self.sources, *(name for name in made if name is not None)})

@@ -62,9 +62,7 @@ def plan_of(shipped: Shipped) -> Plan:
     return plan
 
 
-def connection_of(
-    shipped: Shipped, kept: Mapping[str, KeptTable], threads: int
-) -> duckdb.DuckDBPyConnection:
+def connection_of(shipped: Shipped, kept: Mapping[str, KeptTable], threads: int) -> duckdb.DuckDBPyConnection:
     def fill() -> duckdb.DuckDBPyConnection:
         return filled({name: unpack(data) for name, data in pickle.loads(shipped.data.value).items()})
 
