@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,9 @@ def parts(explanation: str) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def engine() -> Engine:
-    return Engine(execution="local", base="http://ex/")
+def engine() -> Iterator[Engine]:
+    with Engine(execution="local", base="http://ex/") as engine:
+        yield engine
 
 
 def test_explain(engine: Engine) -> None:
