@@ -169,10 +169,12 @@ class Opened:
 class Windows:
     """The windows of queries on one batch: what one of them needs that another has made is used again.
 
-    `elements` are the live elements of each stream with their places.
+    `elements` are the live elements of each stream with their places. A batch stays `whole`, however large,
+    for a place that can hold more than memory.
     """
 
     elements: Mapping[str, pa.Table]
+    whole: bool = False
 
     def __post_init__(self) -> None:
         self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
@@ -182,8 +184,8 @@ class Windows:
     def opened(
         self, query: Arriving, after: int, until: int, since: Mapping[str, int], *, monotone: bool
     ) -> Opened | int:
-        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in two,
-        if there are too many rows at too many ticks.
+        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
+        two, if there are too many rows at too many ticks.
 
         `since` has, for a query that was registered later, how many elements of a stream came before it.
         """
@@ -199,7 +201,7 @@ class Windows:
         streams, ticks = self._ticks[span]
         found = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
         held = [window for window, _ in found]
-        middle = None if monotone else middle_of(ticks, held)
+        middle = None if monotone or self.whole else middle_of(ticks, held)
         if middle is not None:
             return middle
         width = width_of(ticks, held)

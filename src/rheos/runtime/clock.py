@@ -19,6 +19,10 @@ class Held(Protocol):
     def last(self) -> int:
         """The highest time; NEVER if there is no element."""
 
+    @property
+    def dropped(self) -> int:
+        """How many elements went before those that are live."""
+
     def up_to(self, time: int) -> int:
         """The place of the last element that is not after a time."""
 

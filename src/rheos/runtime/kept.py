@@ -36,7 +36,7 @@ class KeptTable:
 
 @dataclass
 class KeptTables:
-    """The tables of the driver, in a folder that all machines see; `executor` is where the graphs are asked."""
+    """The tables of the driver, in a folder that all machines see; `executor` is where graphs are asked."""
 
     graphs: StaticGraphs
     folder: Path

@@ -29,13 +29,13 @@ from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
+from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.kept import KeptTables
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Registry
 from rheos.runtime.segments import Segments
-from rheos.runtime.step import Report
 from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
 from rheos.sources.base import BATCH_BYTES
@@ -267,12 +267,13 @@ class Loop:
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
         streams = plan.outside(plan.catalyst)
-        return catalyst.evaluate(frame, queries, streams, control, state, self.session)
+        return catalyst.evaluate(frame, queries, streams, control, state, self.session, plan.relatives)
 
     def _for_spark(self, query: Registered) -> Registered:
+        if not isinstance(query.evaluation, Evaluation):
+            return query  # its statements are made when it is known what there is to join
         known = self._compiled.get(query.name)
         if known is None or known.info is not query.info:
-            assert isinstance(query.evaluation, Evaluation)
             known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
             self._compiled[query.name] = known
         return known

@@ -94,7 +94,7 @@ class Handle:
     @property
     def plan(self) -> str:
         """How the query was last evaluated: for one of CQELS-QL the order of its joins, with what was
-        expected of each; empty before the first batch, and for C-SPARQL, whose joins DuckDB or Spark orders."""
+        expected of each. Empty before the first batch, and for C-SPARQL: DuckDB or Spark orders its joins."""
         return self._registry.flow(self.name)
 
     def report(self, reported: Answers, milliseconds: float, execution: str) -> None:

@@ -18,11 +18,12 @@ import duckdb
 import pyarrow as pa
 
 from rheos.runtime.buffers import DeadLetter, Progress
+from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.kept import KeptTable, load_kept
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.segments import Segments, load, longest, save
-from rheos.runtime.step import Arrivals, Outcome, Report, step
+from rheos.runtime.step import Arrivals, Outcome, step
 from rheos.sources.chunks import Chunk
 from rheos.store.tables import filled
 

@@ -6,8 +6,8 @@ consecutive; at: its time; turn: its number among those of the same time; bucket
 static parts are kept.
 
 What is new of a *monotone* query are the combinations of elements that the tick at which they begin
-completes. Of any other it is, at each tick, the bag of its answers less that of the tick before; the intervals of
-elements are then cut at the bounds of buckets.
+completes. Of any other it is, at each tick, the bag of its answers less that of the tick before; the
+intervals of elements are then cut at the bounds of buckets.
 """
 
 from __future__ import annotations
