@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tests.continuous.arrival_algebra import Quad, Triple
 from tests.continuous.arrival_query import (
     SECOND,
     Aggregate,
@@ -44,7 +45,7 @@ from tests.continuous.arrival_query import (
     clauses,
     integer,
 )
-from tests.continuous.arrival_reference import Case, Quad, Timed, Triple, answers
+from tests.continuous.arrival_reference import Case, Timed, answers
 
 
 def iri(name: str) -> str:

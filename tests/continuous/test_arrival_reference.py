@@ -13,6 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 from rheos.terms import encode
+from tests.continuous.arrival_algebra import Quad, Snapshot, Windows, bindings_of, store_of
 from tests.continuous.arrival_cases import case as random_case
 from tests.continuous.arrival_query import (
     SECOND,
@@ -49,18 +50,13 @@ from tests.continuous.arrival_query import (
 )
 from tests.continuous.arrival_reference import (
     Case,
-    Quad,
-    Snapshot,
     Tick,
     Timed,
-    Windows,
     answers,
-    bindings_of,
     boolean,
     constructed,
     content,
     row_text,
-    store_of,
     ticks,
 )
 from tests.continuous.arrival_reference import reported as reported_rows
