@@ -439,6 +439,12 @@ def test_the_random_cases_have_everything_in_them() -> None:
     assert random_case(7) == random_case(7) != random_case(8)
 
 
+def test_changes_of_static_data_matter_in_random_cases() -> None:
+    cases = [random_case(seed, changes=True) for seed in range(40)]
+    assert all(1 <= len(case.changes) <= 2 for case in cases)
+    assert sum(answers(case) != answers(replace(case, changes=())) for case in cases) > 10
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_operators_agree_with_a_store(seed: int) -> None:
     """Where no triple is twice in a window, a window can be a graph, and the query SPARQL.
