@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 
 from rheos.algebra.translate import translate_continuous
-from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation, retained
+from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
 from rheos.runtime.instants import End
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
@@ -106,11 +106,15 @@ def test_new_blank_nodes_are_new_in_every_solution_and_at_every_instant() -> Non
     assert len(labels(physical)) == physical.rows.num_rows // 2 == 1 + 2 + 2 + 2 + 2
 
 
+def retained(asked: Evaluation, found: pa.Table, until: int) -> pa.Table:
+    return found.filter(pa.array(asked.live(STREAM, {STREAM: found}, until)))
+
+
 def test_new_blank_nodes_do_not_depend_on_batches() -> None:
     for window in ("[RANGE 4s STEP 2s]", "[RANGE TRIPLES 2]"):
         asked = evaluation(NEW, window, "STREAM q")
         whole = answer(asked, SOME)
-        kept = retained([(asked, 2 * SECOND)], STREAM, SOME)
+        kept = retained(asked, SOME, 2 * SECOND)
         parts = labels(answer(asked, SOME, until=2)) | labels(answer(asked, kept, after=2))
         assert parts == labels(whole)
 
@@ -125,7 +129,7 @@ def test_what_is_kept_is_what_can_still_be_seen() -> None:
 
     def kept(window: str, until: float) -> list[int]:
         asked = evaluation("SELECT * { ?s ?p ?o }", window)
-        seen = retained([(asked, int(until * SECOND))], STREAM, found).column("time").to_pylist()
+        seen = retained(asked, found, int(until * SECOND)).column("time").to_pylist()
         return [time // SECOND for time in seen]
 
     assert kept("[RANGE 10s STEP 5s]", 12) == [*range(6, 20)]

@@ -115,8 +115,8 @@ class Flow:
 
 
 def chain(node: Node) -> tuple[list[Node], list[Expression]]:
-    """The operands of a chain of joins, and the conditions of filters between them. A condition can wait until
-    more is joined if all that it reads is bound: it is then the same for every row."""
+    """The operands of a chain of joins, and the conditions of filters between them. A condition can wait
+    until more is joined if all that it reads is bound: then it stays the same."""
     if isinstance(node, Join):
         (left, of_left), (right, of_right) = chain(node.left), chain(node.right)
         return left + right, of_left + of_right

@@ -31,7 +31,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.variables import certain, has_exists, numeric
+from rheos.algebra.rewrite import has_streams
+from rheos.algebra.variables import certain, exists_in, has_exists, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
@@ -248,7 +249,9 @@ def values(node: Values, compiler: Compiler) -> Relation:
 def operand(node: Node, expression: Expression, context: Context, compiler: Compiler) -> Relation:
     """What an expression is evaluated over; EXISTS asks for the instant of a row, if there are windows."""
     relation = compiler.node(node, context)
-    if context.by_instant and has_exists(expression):
+    if context.windows and has_exists(expression):
+        return at_every_instant(relation, compiler)
+    if context.ticking and any(has_streams(pattern) for pattern in exists_in(expression)):
         return at_every_instant(relation, compiler)
     return relation
 
