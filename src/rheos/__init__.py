@@ -12,6 +12,7 @@ from rheos.errors import (
     QuerySyntaxError,
     RheosError,
     UnsupportedError,
+    UpdateError,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "Result",
     "RheosError",
     "UnsupportedError",
+    "UpdateError",
     "parse",
 ]
 

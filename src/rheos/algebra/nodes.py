@@ -264,10 +264,13 @@ Node = (
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset."""
+    """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset.
+
+    WITH, of an update, chooses the default graph alone, and `named` is None: all named graphs are there.
+    """
 
     default: tuple[str, ...]
-    named: tuple[str, ...]
+    named: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
