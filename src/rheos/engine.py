@@ -23,6 +23,7 @@ from rheos.execute.local import Local
 from rheos.execute.session import adopt, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
+from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
 from rheos.store.revision import Revision
@@ -131,6 +132,10 @@ class Engine:
         """
         tree = parse_update(text)
         operations = translate_update(tree, base or self.base)
+        if "SHA" in tree.text.upper() and not self.graphs.in_spark:
+            # Functions that DuckDB got inside of a transaction, nobody else could get until its end.
+            with self.graphs.cursor() as cursor:
+                hashes.register(cursor)
         changed = 0
         with self.graphs.revise() as revision:
             updater = Updater(

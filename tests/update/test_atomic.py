@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rheos import Engine, EvaluationError, LoadError, QuerySyntaxError, RheosError, UpdateError
+from rheos.algebra.update import Operation
+from rheos.execute.update import Updater
 
 from .conftest import City
 
@@ -94,6 +96,23 @@ def test_a_function_that_duckdb_was_given_does_not_go_with_the_rest(city: City) 
     with pytest.raises(UpdateError):
         city.update(f"{hashed} ; DROP GRAPH :none")
     assert city.update(f"{hashed} ; DELETE {{ :x :hash ?h }} WHERE {{ BIND(SHA384('x') AS ?h) }}") == 1
+
+
+def test_a_query_meanwhile_gets_these_functions_too(city: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int] = []
+    apply = Updater.apply
+
+    def apply_and_ask(updater: Updater, operation: Operation) -> int:
+        changed = apply(updater, operation)
+        query = "SELECT * { ?s ?p ?o FILTER(SHA512(STR(?o)) != '') }"
+        reader = threading.Thread(target=lambda: answers.append(len(city.engine.query(query))))
+        reader.start()
+        reader.join()
+        return changed
+
+    monkeypatch.setattr(Updater, "apply", apply_and_ask)
+    city.update("INSERT { :x :hash ?h } WHERE { BIND(SHA512('x') AS ?h) } ; CLEAR ALL")
+    assert answers == [2, 2]
 
 
 def test_silent_operations_go_on(city: City) -> None:
