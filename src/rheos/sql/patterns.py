@@ -41,7 +41,7 @@ from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import BUCKET, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.scans import Scan, among, scan
+from rheos.sql.scans import Scan, among_named, scan
 from rheos.sql.validity import at_every_instant, intersection, overlap
 
 
@@ -279,7 +279,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
         return compiler.node(node.pattern, context.in_graph(node.name.term))
     name = node.name.name
     key = compiler.fresh("graph")
-    where = [] if context.dataset is None else [among("g", context.dataset.named, compiler.dialect)]
+    where = among_named("g", context.dataset, compiler.dialect)
     names = [select([f"g AS {key}"], "graph_names", where)]
     names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.windows]
     each = context.in_each_graph(key, "\nUNION\n".join(names))
