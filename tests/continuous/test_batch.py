@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 from rheos.algebra.translate import translate_continuous
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation, retained
@@ -73,6 +74,24 @@ def test_rows_come_in_an_order_that_nothing_else_decides() -> None:
     rows = answer(asked, found).rows.to_pylist()
     ends = [(row["at"] // SECOND, row["o"][-2], row["s"][-2]) for row in rows]
     assert ends == [(5, "x", "c"), (5, "y", "a"), (5, "y", "b"), (10, "x", "a"), (10, "z", "z")]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("SELECT ?s ?o { ?s :p ?o } ORDER BY ?o LIMIT 2", [("a", "y"), ("b", "y")]),
+        ("SELECT ?o ?s { ?s :p ?o } LIMIT 2", [("y", "a"), ("y", "b")]),
+        ("SELECT ?o ?s { ?s :p ?o } ORDER BY DESC(?o) OFFSET 3", [("y", "c"), ("y", "d")]),
+        ("SELECT ?o { { SELECT ?o ?s { ?s :p ?o } ORDER BY ?s LIMIT 1 } }", [("y",)]),
+        ("SELECT DISTINCT ?s { ?s :p ?o } ORDER BY ?o LIMIT 1", [("a",)]),
+    ],
+)
+def test_what_limit_cuts_off_does_not_depend_on_arrival(text: str, kept: list[tuple[str, ...]]) -> None:
+    triples = ["c p y", "a p z", "b p y", "d p y", "a p y"]
+    for first in range(5):
+        found = elements(*((triple, 1) for triple in triples[first:] + triples[:first]))
+        rows = answer(evaluation(text, "[RANGE 5s TUMBLING]"), found).rows.to_pylist()
+        assert [tuple(row[name][-2] for name in row if name not in ("instant", "at")) for row in rows] == kept
 
 
 def test_instants_with_no_row_are_reported() -> None:
