@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
+from rheos.algebra.arriving import ANY_STREAM, translate_arriving
 from rheos.algebra.nodes import KINDS, Ask
 from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
@@ -23,7 +24,7 @@ from rheos.execute.session import adopt, start, stop
 from rheos.optimize import optimize
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
-from rheos.syntax import ast
+from rheos.syntax import ast, grammar
 from rheos.syntax import parse as parse_text
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
-DIALECTS = ("auto", "sparql", "csparql")
+DIALECTS = ("auto", *grammar.DIALECTS)
+PLANNED = {"epsparql": "EP-SPARQL", "rspql": "RSP-QL"}
 ENTAILMENTS = ("none",)
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
@@ -48,11 +50,13 @@ LOCAL_TRIPLES = 5_000_000
 
 def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
     """The syntax tree of a query; QuerySyntaxError says what is wrong with it, and where."""
-    one_of("dialect", dialect, DIALECTS)
+    a_dialect(dialect)
     query = parse_text(text, dialect)
     base = base or iris.DEFAULT_BASE
     # Translation finds what only resolved names show.
-    if query.streams or query.registration:
+    if query.stream_patterns:
+        translate_arriving(query, "query", base, [ANY_STREAM])
+    elif query.is_continuous:
         translate_continuous(query, "query", base)
     else:
         translate(query, base, lenient=True)
@@ -124,9 +128,17 @@ class Engine:
 
     # --- queries ---------------------------------------------------------------------------------
 
-    def query(self, text: str, *, base: str | None = None, execution: Execution | None = None) -> Result:
+    def query(
+        self,
+        text: str,
+        *,
+        base: str | None = None,
+        execution: Execution | None = None,
+        dialect: str = "auto",
+    ) -> Result:
         """The answer of a one-shot SPARQL query: the whole way from text to answer."""
-        tree = one_shot(parse_text(text, "auto"))
+        a_dialect(dialect)
+        tree = one_shot(parse_text(text, dialect))
         algebra = translate(tree, base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)
@@ -153,9 +165,14 @@ class Engine:
     ) -> str:
         """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
         continuous query also its windows and instants."""
-        one_of("dialect", dialect, DIALECTS)
+        a_dialect(dialect)
         tree = parse_text(text, dialect)
-        if tree.streams or tree.registration:
+        if tree.stream_patterns:
+            from rheos.runtime.explain import explained_arriving
+
+            streams = self._stream_names() or [ANY_STREAM]
+            return titled(explained_arriving(translate_arriving(tree, "query", base or self.base, streams)))
+        if tree.is_continuous:
             from rheos.runtime.explain import explained
 
             continuous = translate_continuous(tree, "query", base or self.base)
@@ -222,7 +239,7 @@ class Engine:
     ) -> Handle:
         """Register a continuous query; what it reports is kept in the `results` of its handle, unless `keep`
         is false, and given to the handle's subscribers."""
-        one_of("dialect", dialect, DIALECTS)
+        a_dialect(dialect)
         tree = parse_text(text, dialect)
         return self.streaming.register(tree, name=name, base=base or self.base, keep=keep)
 
@@ -265,6 +282,14 @@ class Engine:
             )
         return self._streaming
 
+    def _stream_names(self) -> list[str]:
+        """The IRIs of the streams with a source, and of those that queries make."""
+        if self._streaming is None:
+            return []
+        registry = self._streaming.registry
+        made = (handle.registered.derived for handle in registry.handles.values())
+        return [term[1:-1] for term in (*sorted(registry.sources), *made) if term is not None]
+
     # --- Spark -----------------------------------------------------------------------------------
 
     def session(self) -> SparkSession:
@@ -300,12 +325,18 @@ def titled(parts: Mapping[str, str]) -> str:
 
 
 def one_shot(tree: ast.Query) -> ast.Query:
-    if tree.streams or tree.registration:
-        where = tree.registration.position if tree.registration else tree.streams[0].position
+    if tree.is_continuous:
+        shows = tree.registration or (*tree.streams, *tree.stream_patterns)[0]
         raise UnsupportedError(
-            "this is a continuous query: register() it, or give it to `rheos run`", tree.text, where
+            "this is a continuous query: register() it, or give it to `rheos run`", tree.text, shows.position
         )
     return tree
+
+
+def a_dialect(given: str) -> None:
+    if given in PLANNED:
+        raise RheosError(f"{PLANNED[given]} is not supported yet; there are: {', '.join(DIALECTS)}")
+    one_of("dialect", given, DIALECTS)
 
 
 def one_of(what: str, given: str, known: tuple[str, ...]) -> None:

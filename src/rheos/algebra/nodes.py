@@ -264,10 +264,15 @@ Node = (
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset."""
+    """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset.
+
+    With FROM NAMED alone the default graph is empty, but that of a continuous query is the engine's: it
+    `keeps_default`.
+    """
 
     default: tuple[str, ...]
     named: tuple[str, ...]
+    keeps_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)

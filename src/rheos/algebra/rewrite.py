@@ -50,6 +50,18 @@ def operands(node: Node, rewrite: Rewrite) -> Node:
     return replace(node, pattern=rewrite(node.pattern))
 
 
+def below(node: Node) -> list[Node]:
+    """The patterns directly under a node, those inside EXISTS included."""
+    found: list[Node] = []
+
+    def look(inner: Node) -> Node:
+        found.append(inner)
+        return inner
+
+    operands(node, look)
+    return found
+
+
 def in_expression(expression: Expression, rewrite: Rewrite) -> Expression:
     """The expression with `rewrite` applied to the pattern of every EXISTS in it."""
     match expression:

@@ -128,7 +128,7 @@ class Translator:
     def query(self, query: ast.Query) -> Query:
         form = self.form(query.form)
         form = replace(form, pattern=resolve_timestamps(form.pattern))
-        return Query(form, self.dataset(query.dataset))
+        return Query(form, self.dataset(query))
 
     def windows(self, clauses: Iterable[ast.StreamClause]) -> tuple[StreamWindow, ...]:
         return tuple(
@@ -154,13 +154,13 @@ class Translator:
                     return Describe(pattern, self.visible(pattern))
                 return Describe(pattern, tuple(self.term(term) for term in described))
 
-    def dataset(self, clauses: Iterable[ast.DatasetClause]) -> Dataset | None:
-        clauses = tuple(clauses)
+    def dataset(self, query: ast.Query) -> Dataset | None:
+        clauses = query.dataset
         if not clauses:
             return None
         default = tuple(terms.iri(self.names.iri(clause.iri)) for clause in clauses if not clause.named)
         named = tuple(terms.iri(self.names.iri(clause.iri)) for clause in clauses if clause.named)
-        return Dataset(default, named)
+        return Dataset(default, named, query.is_continuous and not default)
 
     # --- solution modifiers, 18.2.4 and 18.2.5 ---------------------------------------------------
 

@@ -26,16 +26,19 @@ def lines(
 ) -> Iterator[str]:
     """The elements of the stream, in order of time, each a line with its line feed."""
     pick = random.Random(seed).random
+    for number, time in enumerate(times(triples, per_second, start)):
+        yield f"<{CITY}passage/{number}> <{VOCABULARY}through> <{CITY}gate/{int(pick() * GATES)}> {time} .\n"
+
+
+def times(number: int, per_second: int, start: datetime) -> Iterator[str]:
+    """So many terms, equally far from each other, the first one step after the start."""
     step = 1_000_000 // per_second
     second = ""
-    for number in range(triples):
-        seconds, microsecond = divmod((number + 1) * step, 1_000_000)
+    for micros in range(step, (number + 1) * step, step):
+        seconds, microsecond = divmod(micros, 1_000_000)
         if not second or microsecond < step:
             second = (start + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
-        yield (
-            f"<{CITY}passage/{number}> <{VOCABULARY}through> <{CITY}gate/{int(pick() * GATES)}> "
-            f'"{second}.{microsecond:06}Z"^^<{XSD}dateTime> .\n'
-        )
+        yield f'"{second}.{microsecond:06}Z"^^<{XSD}dateTime>'
 
 
 def static_lines(triples: int = STATIC_TRIPLES, seed: int = 42) -> list[str]:

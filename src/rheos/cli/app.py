@@ -174,6 +174,7 @@ def explain(
     text: TextOption = None,
     data: DataOption = None,
     graph: GraphOption = None,
+    dialect: DialectOption = Dialect.auto,
     base: BaseOption = None,
     entailment: EntailmentOption = Entailment.none,
     execution: ExecutionOption = Execution.auto,
@@ -186,7 +187,7 @@ def explain(
         source = read_query(query, text)
     with reported(source.name):
         session = Session(data or [], named_graphs(graph), base, entailment, execution)
-        show(source, session)
+        show(source, session, dialect)
 
 
 @app.command(

@@ -65,10 +65,6 @@ class Registered:
     tree: ast.Query
     name: str
 
-    @property
-    def reads_streams(self) -> bool:
-        return bool(self.tree.streams) or self.tree.dialect not in ("sparql", "csparql")
-
 
 def read_queries(paths: list[str], texts: list[str], streams: list[tuple[str, str]]) -> list[Source]:
     """All the queries, from files, standard input and the command line."""
@@ -87,7 +83,7 @@ def run(sources: Sequence[Source], options: Run) -> None:
         queries = [parsed(source, options) for source in sources]
         check_target(options.output)
         check_target(options.dead_letters)
-        with started(options, any(query.reads_streams for query in queries)) as engine:
+        with started(options, any(query.tree.is_continuous for query in queries)) as engine:
             answer(engine, queries, options)
     except QuerySyntaxError as error:
         complain(located(error, called(error, sources)))
@@ -143,14 +139,14 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
 
     once, infos = [], []
     for query in queries:
-        if query.reads_streams:
+        if query.tree.is_continuous:
             name = None if query.tree.registration else query.name
             infos.append(
                 engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=False).info
             )
         else:
             with progress(f"answering {query.name}"):
-                result = engine.query(query.source.text, base=options.base)
+                result = engine.query(query.source.text, base=options.base, dialect=options.dialect.value)
             info = QueryInfo(query.name, result.kind, tuple(result.variables), result.prefixes)
             once.append((info, untimed(info, result)))
     form = chosen_format(options.format, options.output)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
+import duckdb
 import pyarrow as pa
 
 from rheos.sql.dialect import Dialect
 from rheos.sql.statement import Statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Graphs(Protocol):
+    """The data that statements read: the static graphs, or a change of them that is under way."""
+
+    @property
+    def size(self) -> int: ...
+
+    def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A cursor of DuckDB that sees all the data."""
+
+    def views(self, spark: SparkSession) -> SparkSession:
+        """A session that sees all the data: the given one, or a sibling."""
 
 
 class Executor(Protocol):

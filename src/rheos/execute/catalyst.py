@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
-from rheos.execute.base import named
+from rheos.execute.base import Graphs, named
 from rheos.execute.session import map_in_arrow
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.spark import SPARK
 from rheos.sql.statement import Statement
-from rheos.store.graphs import StaticGraphs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +27,7 @@ INTERPRETED_TRIPLES = 100_000
 class Catalyst:
     """Runs statements on a session; `session` starts or adopts it when the first one comes."""
 
-    graphs: StaticGraphs
+    graphs: Graphs
     session: Callable[[], SparkSession]
     name: str = "catalyst"
     where: str = "Spark SQL"
@@ -36,8 +35,7 @@ class Catalyst:
 
     def dataframe(self, statement: Statement) -> DataFrame:
         """The rows of a statement as a DataFrame that nothing has computed yet."""
-        spark = self.session()
-        self.graphs.views(spark)
+        spark = self.graphs.views(self.session())
         suit_to(spark, self.graphs.size)
         for closure in statement.closures:
             closure_view(closure, spark)

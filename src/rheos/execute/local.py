@@ -8,23 +8,22 @@ import duckdb
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
-from rheos.execute.base import named
+from rheos.execute.base import Graphs, named
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.functions import hashes
 from rheos.sql.statement import Statement
-from rheos.store.graphs import StaticGraphs
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    graphs: StaticGraphs
+    graphs: Graphs
     name: str = "local"
     where: str = "DuckDB, in this process"
     dialect: Dialect = DUCKDB
 
     def run(self, statement: Statement) -> pa.Table:
-        with self.graphs.connection.cursor() as cursor:
+        with self.graphs.cursor() as cursor:
             if "rheos_sha" in statement.sql:
                 hashes.register(cursor)
             try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,18 +17,24 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow
+from rheos.algebra.streams import ArrivalWindow, LogicalWindow, PhysicalWindow, RangeWindow, Window
 from rheos.errors import EvaluationError
 from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
+from rheos.optimize.flows import Size
+from rheos.optimize.static_parts import kept_in
+from rheos.runtime.arriving import Novelty, Prepared, answered, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
-from rheos.runtime.clock import complete, due, pass_on, until_of
-from rheos.runtime.evaluation import Batch
-from rheos.runtime.plan import Control, Registered
+from rheos.runtime.clock import complete
+from rheos.runtime.evaluating import Evaluating, Span
+from rheos.runtime.evaluation import Answers, Batch, Evaluation
+from rheos.runtime.kept import read_kept
+from rheos.runtime.opening import open_windows
+from rheos.runtime.plan import Control, Registered, Relatives
 from rheos.runtime.segments import Segment, Segments, read, save
-from rheos.runtime.step import Report, derived
 from rheos.runtime.task import Collected
 from rheos.sources.chunks import Chunk
+from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.spark import SPARK
@@ -77,6 +82,10 @@ class SparkPlace:
 
         return self._run(run).rename_columns(["instant", "at", *statement.columns])
 
+    def new(self, statement: ArrivingStatement) -> pa.Table:
+        rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
+        return rows.rename_columns(["member", "instant", "at", *statement.columns])
+
     def close(self) -> None:
         for frame in self._kept:
             frame.unpersist()
@@ -98,6 +107,7 @@ def evaluate(
     control: Control,
     state: Path,
     spark: SparkSession,
+    families: Sequence[Relatives] = (),
 ) -> Collected:
     """A batch of these queries, which are in the order of their streams, and whose statements are Spark's;
     `streams` are those from outside that they read. The session has the views of the static graphs."""
@@ -108,11 +118,8 @@ def evaluate(
     for stream in {*named, *made} - found.segments.keys():
         found.segments[stream] = control.segments.get(stream, Segments())
     place = SparkPlace(spark)
-    elements: dict[str, str] = {}
-    batch = Batch(place, elements)
     try:
-        for query in queries:
-            answer(query, control, found, known, elements, batch, state)
+        ByCatalyst(queries, families, control, found, known, place, state).all()
     finally:
         place.close()
     for stream in found.segments:
@@ -120,36 +127,51 @@ def evaluate(
     return found
 
 
-def answer(
-    query: Registered,
-    control: Control,
-    found: Collected,
-    known: dict[str, int],
-    elements: dict[str, str],
-    batch: Batch,
-    state: Path,
-) -> None:
-    began = time.perf_counter()
-    after = control.reached.get(query.name, NEVER)
-    seen_after = control.since.get(query.name, {})
-    until = until_of(query, known, found.segments, found.progress, after, seen_after)
-    if due(query.evaluation.query, after, until):
-        for stream in query.streams - elements.keys():
-            elements[stream] = f"elements_{len(elements) + 1}"
-            assert isinstance(batch.place, SparkPlace)
-            show_elements(batch.place, found.segments[stream], elements[stream])
-        since = {stream: found.segments[stream].up_to(moment) for stream, moment in seen_after.items()}
-        answers = batch.answers(query.evaluation, after, until, since)
-        if len(answers.instants):
-            took = (time.perf_counter() - began) * 1000
-            found.reports.append(Report(query.name, answers, took, "catalyst"))
-        if query.derived is not None and len(answers.rows):
-            path = state / f"derived-{len(found.reached)}.arrow"
-            added = save(pa.Table.from_batches([derived(answers.rows)], LIVE), path)
-            before = found.segments[query.derived]
-            found.segments[query.derived] = Segments(before.dropped, (*before.files, added))
-    found.reached[query.name] = max(after, until)
-    pass_on(query, known)
+@dataclass
+class ByCatalyst(Evaluating):
+    """By Spark SQL, on segments; state goes to files in a folder."""
+
+    results: Collected
+    place: SparkPlace
+    state: Path
+
+    execution = "catalyst"
+
+    def __post_init__(self) -> None:
+        self._elements: dict[str, str] = {}
+        self._windows = Batch(self.place, self._elements)
+        self._files = itertools.count(1)
+        self._shown: set[str] = set()
+
+    @property
+    def held(self) -> Mapping[str, Segments]:
+        return self.results.segments
+
+    def windowed(self, evaluation: Evaluation, streams: set[str], span: Span) -> Answers:
+        for stream in streams - self._elements.keys():
+            self._elements[stream] = f"elements_{len(self._elements) + 1}"
+            show_elements(self.place, self.held[stream], self._elements[stream])
+        return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
+
+    def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
+        for name in {table.table for table in kept_in(prepared.pattern)} & self.control.kept.keys():
+            if name not in self._shown:
+                self.place.put(name, read_kept(self.control.kept[name]))
+                self._shown.add(name)
+        start = self.state / f"windows-{next(self._files)}"
+        segments = {stream: self.held[stream] for stream in streams_of(prepared.query)}
+        sizes, buckets = open_windows(prepared, span, segments, start, self.place)
+        return answered(prepared, sizes, buckets, constants, self.sizes, self.place)
+
+    @property
+    def sizes(self) -> dict[str, Size]:
+        return {name: table.size for name, table in self.control.kept.items()}
+
+    def derive(self, stream: str, elements: pa.RecordBatch) -> None:
+        path = self.state / f"derived-{next(self._files)}.arrow"
+        added = save(pa.Table.from_batches([elements], LIVE), path)
+        before = self.results.segments[stream]
+        self.results.segments[stream] = Segments(before.dropped, (*before.files, added))
 
 
 def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
@@ -287,10 +309,16 @@ def live(
     return Segments(dropped, tuple(files))
 
 
-def _seen(files: Sequence[Segment], window: object, until: int) -> bool:
+def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) -> bool:
     """Whether a window can still hold an element of the first of these files."""
     first, rest = files[0], files[1:]
-    if isinstance(window, LogicalWindow):
-        return -(-(first.last + window.range) // window.step) * window.step > until + 1
-    assert isinstance(window, PhysicalWindow)
-    return sum(file.rows for file in rest if file.last <= until) < window.triples + window.step
+    match window:
+        case LogicalWindow(range_, step):
+            return -(-(first.last + range_) // step) * step > until + 1
+        case PhysicalWindow(triples, step):
+            return sum(file.rows for file in rest if file.last <= until) < triples + step
+        case RangeWindow(range_, slide):
+            # The last tick was not before any of the elements that were evaluated.
+            ticked = max((file.first for file in rest if file.first <= until), default=NEVER)
+            return first.last + range_ + (slide or 0) >= ticked
+    return True  # what matches the patterns of TRIPLES n is only known to who looks at the elements

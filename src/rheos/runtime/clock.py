@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from rheos.algebra.streams import Continuous, PhysicalWindow
 from rheos.runtime.buffers import FOREVER, NEVER, Progress
-from rheos.runtime.instants import End, next_multiple, periods
+from rheos.runtime.instants import End
 from rheos.runtime.plan import Control, Registered
 
 
@@ -19,6 +18,10 @@ class Held(Protocol):
     @property
     def last(self) -> int:
         """The highest time; NEVER if there is no element."""
+
+    @property
+    def dropped(self) -> int:
+        """How many elements went before those that are live."""
 
     def up_to(self, time: int) -> int:
         """The place of the last element that is not after a time."""
@@ -32,14 +35,6 @@ def complete(progress: Mapping[str, Progress], control: Control) -> dict[str, in
         else found.watermark(control.lateness.get(stream, 0)) - 1
         for stream, found in progress.items()
     }
-
-
-def due(query: Continuous, after: int, until: int) -> bool:
-    """Whether there can be an instant between two times, so that it is worth looking."""
-    if after >= until:
-        return False
-    counted = query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows)
-    return counted or any(next_multiple(after + 1, period) <= until for period in periods(query))
 
 
 def complete_for(query: Registered, known: Mapping[str, int]) -> int | None:

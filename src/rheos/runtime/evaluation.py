@@ -6,7 +6,7 @@ A pure function: what it gives depends on the elements, the static data and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
-from rheos.runtime.instants import End, Interval, last_instant, reporting, visible
+from rheos.runtime.instants import (
+    End,
+    Interval,
+    Marks,
+    last_instant,
+    next_multiple,
+    periods,
+    reporting,
+    visible,
+)
 from rheos.runtime.place import DuckPlace, Place
 from rheos.runtime.tables import Tables, digest
 from rheos.sql import windows as sql
@@ -23,7 +32,7 @@ from rheos.sql.continuous import INSTANTS, ContinuousStatement, compile_continuo
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 
-__all__ = ["Answers", "Batch", "DuckPlace", "Evaluation", "Place", "retained"]
+__all__ = ["Answers", "Batch", "DuckPlace", "Evaluation", "Place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,23 @@ class Evaluation:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;
         None where none had."""
         return last_instant(self.query, ends)
+
+    def due(self, after: int, until: int) -> bool:
+        """Whether there can be an instant between two times, so that it is worth looking."""
+        if after >= until:
+            return False
+        windows = (window.window for window in self.query.windows)
+        counted = self.query.every is None and any(isinstance(w, PhysicalWindow) for w in windows)
+        return counted or any(next_multiple(after + 1, period) <= until for period in periods(self.query))
+
+    def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
+        """Which elements of a stream an instant after a time can still see."""
+        time, place = (elements[stream].column(name).to_numpy() for name in ("time", "place"))
+        kept = np.zeros(len(time), dtype=bool)
+        for window in self.query.windows:
+            if window.stream == stream:
+                kept |= visible(self.query, window.window, time, place, until)
+        return kept
 
 
 class Answers(NamedTuple):
@@ -159,14 +185,3 @@ def nothing(statement: ContinuousStatement) -> pa.Table:
         [*numbers.values(), *(pa.array([], kind) for _ in statement.columns)],
         names=[*numbers, *statement.columns],
     )
-
-
-def retained(evaluations: Iterable[tuple[Evaluation, int]], stream: str, elements: pa.Table) -> pa.Table:
-    """Of a stream's elements those that an instant after the time given with an evaluation can still see."""
-    time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
-    kept = np.zeros(len(elements), dtype=bool)
-    for evaluation, until in evaluations:
-        for window in evaluation.query.windows:
-            if window.stream == stream:
-                kept |= visible(evaluation.query, window.window, time, place, until)
-    return elements.filter(pa.array(kept))

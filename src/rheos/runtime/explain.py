@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from rheos import terms
+from rheos.algebra.arriving import ANY_STREAM
 from rheos.algebra.printer import show
-from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, StreamWindow
+from rheos.algebra.streams import (
+    AllWindow,
+    ArrivalClause,
+    Arriving,
+    Continuous,
+    LastWindow,
+    LogicalWindow,
+    PhysicalWindow,
+    RangeWindow,
+    StreamWindow,
+)
 from rheos.optimize import optimize_continuous
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.instants import periods
@@ -62,11 +74,16 @@ def skipped(window: StreamWindow) -> str:
         return ""
     between = kind.step - length
     amount = f"elements of {duration(between)}" if isinstance(kind, LogicalWindow) else f"{between:,} triples"
-    return f"\n  the step is longer than the range: {amount} between two windows are in neither, and skipped"
+    return in_no_window("step", amount)
+
+
+def in_no_window(move: str, amount: str) -> str:
+    why = f"the {move} is longer than the range"
+    return f"\n  {why}: {amount} between two windows are in neither, and skipped"
 
 
 def instants(query: Continuous) -> str:
-    parts = [f"the multiples of {duration(period)} since 1970-01-01T00:00:00Z" for period in periods(query)]
+    parts = [multiples(period) for period in periods(query)]
     if query.every is None:
         parts += [
             f"whenever {window.window.step:,} more triples of {window.stream} have arrived"
@@ -84,6 +101,74 @@ def place(execution: str) -> str:
             return "task (DuckDB inside a Spark task), or catalyst (Spark SQL) when much is live"
         case _:
             return "task (DuckDB inside a Spark task, with all the other queries of its group)"
+
+
+# --- CQELS-QL ---------------------------------------------------------------------------------------
+
+
+def explained_arriving(query: Arriving) -> dict[str, str]:
+    """The parts of the explanation of a query in CQELS-QL, each with its title."""
+    return {
+        "language": "CQELS-QL",
+        "reports": new(query),
+        "windows": "\n".join(arrived(number, clause) for number, clause in enumerate(query.windows, 1)),
+        "ticks": ticks(query),
+        "algebra": show(query.query),
+    }
+
+
+def new(query: Arriving) -> str:
+    if query.makes_stream:
+        return f"{query.name}: the new triples at every tick, also as a stream that other queries can read"
+    return f"{query.name}: what is new at every tick"
+
+
+def arrived(number: int, clause: ArrivalClause) -> str:
+    """What a window holds, under the number that it has in the algebra."""
+    found = f"{number}: {clause.stream}: {holds_arrived(clause)}"
+    if clause.stream == terms.iri(ANY_STREAM):
+        found += "\n  in its place, each stream that there is when the query is registered"
+    return found
+
+
+def holds_arrived(clause: ArrivalClause) -> str:
+    match clause.window:
+        case RangeWindow(length, int(slide)):
+            left_out = f"elements of {duration(slide - length)}"
+            skips = in_no_window("slide", left_out) if slide > length else ""
+            return f"{moment(length)}, moved every {duration(slide)}{skips}"
+        case RangeWindow(length):
+            return moment(length)
+        case LastWindow(triples):
+            elements = "the last element" if triples == 1 else f"the last {triples:,} elements"
+            matching = "its pattern" if len(clause.patterns) == 1 else "one of its patterns"
+            return f"{elements} matching {matching}"
+        case AllWindow():
+            return "every element so far"
+
+
+def moment(length: int) -> str:
+    return f"the elements of the last {duration(length)}" if length else "the elements of the moment itself"
+
+
+def ticks(query: Arriving) -> str:
+    arrivals, slides = dict[str, None](), dict[int, None]()
+    for clause in query.windows:
+        match clause.window:
+            case RangeWindow(_, int(slide)):
+                slides[slide] = None
+            case _:
+                arrivals[clause.stream] = None
+    return ", and ".join(
+        (*(f"whenever an element of {stream} arrives" for stream in arrivals), *map(multiples, slides))
+    )
+
+
+# --- both -------------------------------------------------------------------------------------------
+
+
+def multiples(period: int) -> str:
+    return f"the multiples of {duration(period)} since 1970-01-01T00:00:00Z"
 
 
 def duration(microseconds: int) -> str:

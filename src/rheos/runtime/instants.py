@@ -17,6 +17,7 @@ import numpy.typing as npt
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, Window
 
 Times = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
 Interval = tuple[int, int]
 
 

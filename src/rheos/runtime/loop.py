@@ -22,17 +22,20 @@ import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
-from rheos.execute.catalyst import suit_to
+from rheos.execute.base import Executor
+from rheos.execute.catalyst import Catalyst, suit_to
+from rheos.execute.local import Local
 from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
+from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.kept import KeptTables
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Registry
 from rheos.runtime.segments import Segments
-from rheos.runtime.step import Report
 from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
 from rheos.sources.base import BATCH_BYTES
@@ -104,6 +107,7 @@ class Loop:
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
         self._beat = self.journal.folder / "beat"
+        self._kept = KeptTables(self.graphs, self.journal.folder / "kept", self._executor)
         self._recover()
 
     # --- from outside ------------------------------------------------------------------------------
@@ -210,8 +214,12 @@ class Loop:
             self.reached,
             dict(self.registry.since),
             self.segments,
+            self._kept.up_to_date(
+                (relatives.family, part) for relatives in plan.relatives for part in relatives.prepared.parts
+            ),
         )
         collected = self._collected(frame, plan, control)
+        self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
         self._warn_of_zones(collected.progress)
         self.progress = {**self.progress, **collected.progress}
@@ -243,7 +251,7 @@ class Loop:
         """One job, with a task for every group."""
         task = Task(
             self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
-            self._ship("static", f"{self._key}.{self.graphs.version}", self._static),
+            self._static(plan.asks_graphs),
             control,
             str(self.journal.state(control.batch)),
             max(1, self._cores() // len(plan.groups)),
@@ -259,14 +267,22 @@ class Loop:
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
         streams = plan.outside(plan.catalyst)
-        return catalyst.evaluate(frame, queries, streams, control, state, self.session)
+        return catalyst.evaluate(frame, queries, streams, control, state, self.session, plan.relatives)
 
     def _for_spark(self, query: Registered) -> Registered:
+        if not isinstance(query.evaluation, Evaluation):
+            return query  # its statements are made when it is known what there is to join
         known = self._compiled.get(query.name)
         if known is None or known.info is not query.info:
             known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
             self._compiled[query.name] = known
         return known
+
+    def _executor(self) -> Executor:
+        """Where static parts are computed."""
+        if self.graphs.in_spark or self.graphs.size > TASK_TRIPLES:
+            return Catalyst(self.graphs, lambda: self.session)
+        return Local(self.graphs)
 
     def _is_large(self, family: Sequence[Registered]) -> bool:
         """Whether a family of queries is left to Catalyst: as told, or by what its streams held last."""
@@ -274,7 +290,11 @@ class Loop:
             return self.execution == "catalyst"
         streams = {stream for query in family for stream in query.streams}
         live = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
-        return live > TASK_ELEMENTS or self.graphs.in_spark or self.graphs.size > TASK_TRIPLES
+        if live > TASK_ELEMENTS:
+            return True
+        # Of what is kept of the graphs, tasks have the tables.
+        asks = any(isinstance(q.evaluation, Evaluation) or q.evaluation.asks_graphs for q in family)
+        return asks and (self.graphs.in_spark or self.graphs.size > TASK_TRIPLES)
 
     def all_ended(self) -> bool:
         return bool(self.streams) and all(self.progress.get(s, Progress()).ended for s in self.streams)
@@ -367,9 +387,16 @@ class Loop:
             known = self._shipped[kind] = Shipped(key, self.session.sparkContext.broadcast(make()))
         return known
 
-    def _static(self) -> bytes:
-        with self.graphs.connection.cursor() as cursor:
-            return pickle.dumps({name: pack(arrow(cursor, name)) for name in NAMES})
+    def _static(self, needed: bool) -> Shipped:
+        """The static graphs, if anything but what is kept of them is needed."""
+
+        def graphs() -> bytes:
+            with self.graphs.connection.cursor() as cursor:
+                return pickle.dumps({name: pack(arrow(cursor, name)) for name in NAMES})
+
+        if not needed:
+            return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))
+        return self._ship("static", f"{self._key}.{self.graphs.version}", graphs)
 
     # --- the clock on the wall ---------------------------------------------------------------------
 

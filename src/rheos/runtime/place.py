@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
+from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
@@ -42,6 +43,12 @@ class Place(Protocol):
         It makes the views of closures first, where the dialect needs them.
         """
 
+    def new(self, statement: ArrivingStatement) -> pa.Table:
+        """What is new: member, instant, at, and the columns of the statement, in its order.
+
+        Joins are done in the order in which they are written.
+        """
+
 
 class DuckPlace:
     """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed."""
@@ -65,9 +72,20 @@ class DuckPlace:
         return self.run(sql).to_arrow_table()
 
     def rows(self, statement: ContinuousStatement) -> pa.Table:
-        if "rheos_sha" in statement.sql:
+        return self._answers(statement.sql).rename_columns(["instant", "at", *statement.columns])
+
+    def new(self, statement: ArrivingStatement) -> pa.Table:
+        self.run("SET disabled_optimizers = 'join_order'")
+        try:
+            rows = self._answers(statement.sql)
+        finally:
+            self.run("SET disabled_optimizers = ''")
+        return rows.rename_columns(["member", "instant", "at", *statement.columns])
+
+    def _answers(self, sql: str) -> pa.Table:
+        if "rheos_sha" in sql:
             hashes.register(self.cursor)
-        return self.ask(statement.sql).rename_columns(["instant", "at", *statement.columns])
+        return self.ask(sql)
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:

@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
+from rheos.algebra.families import Family, family
 from rheos.answers.continuous import QueryInfo
+from rheos.runtime.arriving import Arrival, Prepared
 from rheos.runtime.buffers import Progress
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.kept import KeptTable
 from rheos.runtime.segments import Segments
 
 
@@ -21,7 +26,7 @@ class Registered:
     """A query that runs: what it is called, how it is evaluated, and the stream that it makes, if any."""
 
     info: QueryInfo
-    evaluation: Evaluation
+    evaluation: Evaluation | Arrival
     derived: str | None = None
 
     @property
@@ -31,6 +36,34 @@ class Registered:
     @property
     def streams(self) -> set[str]:
         return {window.stream for window in self.evaluation.query.windows}
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """Queries of CQELS-QL that differ only in constants, by name, in the order of the family's constants, and
+    how they are evaluated together."""
+
+    members: tuple[str, ...]
+    family: Family
+    prepared: Prepared
+
+    @classmethod
+    def of(cls, members: Sequence[Registered]) -> Relatives:
+        arrivals = [query.evaluation for query in members if isinstance(query.evaluation, Arrival)]
+        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals])
+        return cls(tuple(query.name for query in members), found, Prepared.of(found.query))
+
+    def constants(self, members: Sequence[str]) -> pa.Table | None:
+        """The table of the constants of some of the members, by their numbers."""
+        if not self.family.rows:
+            return None
+        numbers = [self.members.index(name) for name in members]
+        columns = [pa.array(numbers, pa.int64())]
+        columns += [
+            pa.array([self.family.rows[number][at] for number in numbers], pa.string())
+            for at in range(len(self.family.variables))
+        ]
+        return pa.table(columns, names=[f"c{at}" for at in range(1, len(columns) + 1)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +78,7 @@ class Plan:
     catalyst: tuple[Registered, ...] = ()
     unread: tuple[str, ...] = ()
     stopped: frozenset[str] = frozenset()
+    relatives: tuple[Relatives, ...] = ()
 
     def streams(self, group: int) -> list[str]:
         """The streams from outside that a group reads."""
@@ -55,6 +89,14 @@ class Plan:
         """The streams from outside that these queries read."""
         made = {query.derived for query in queries}
         return sorted({stream for query in queries for stream in query.streams} - made - self.stopped)
+
+    @property
+    def asks_graphs(self) -> bool:
+        """Whether tasks need the static graphs, and not only what is kept of them."""
+        queries = (query for group in self.groups for query in group)
+        if any(isinstance(query.evaluation, Evaluation) for query in queries):
+            return True
+        return any(relatives.prepared.asks_graphs for relatives in self.relatives)
 
     def readers(self) -> dict[str, list[int]]:
         """The groups that read each stream from outside; the first of them answers for its dead letters."""
@@ -80,21 +122,38 @@ class Control:
     reached: Mapping[str, int] = field(default_factory=dict)
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)
+    kept: Mapping[str, KeptTable] = field(default_factory=dict)
+
+
+def relatives(queries: Sequence[Registered]) -> tuple[Relatives, ...]:
+    """The families of the queries of CQELS-QL among these."""
+    found: dict[str, list[Registered]] = {}
+    for query in queries:
+        if isinstance(query.evaluation, Arrival):
+            found.setdefault(query.evaluation.skeleton, []).append(query)
+    return tuple(map(Relatives.of, found.values()))
 
 
 def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered, ...], ...]:
     """The queries in at most so many groups of about the same number, each in the order of its streams."""
-    families = sorted(related(queries), key=len, reverse=True)
-    groups: list[list[Registered]] = [[] for _ in range(max(1, min(most, len(families))))]
-    for family in families:
-        min(groups, key=len).extend(ordered(family))
+    together = sorted(related(queries), key=work, reverse=True)
+    groups: list[list[Registered]] = [[] for _ in range(max(1, min(most, len(together))))]
+    for part in together:
+        min(groups, key=work).extend(ordered(part))
     return tuple(tuple(group) for group in groups if group)
 
 
+def work(queries: Sequence[Registered]) -> int:
+    """How much there is to do for these queries: a family is evaluated at once."""
+    skeletons = {query.evaluation.skeleton for query in queries if isinstance(query.evaluation, Arrival)}
+    return len(skeletons) + sum(isinstance(query.evaluation, Evaluation) for query in queries)
+
+
 def related(queries: Sequence[Registered]) -> list[list[Registered]]:
-    """Queries that are connected through derived streams, together."""
+    """Queries that are connected through derived streams, or are of the same family, together."""
     makers = {query.derived: query.name for query in queries if query.derived is not None}
     family = {query.name: query.name for query in queries}
+    firsts: dict[str, str] = {}  # of each family of CQELS-QL
 
     def root(name: str) -> str:
         while family[name] != name:
@@ -102,6 +161,9 @@ def related(queries: Sequence[Registered]) -> list[list[Registered]]:
         return name
 
     for query in queries:
+        if isinstance(query.evaluation, Arrival):
+            first = firsts.setdefault(query.evaluation.skeleton, query.name)
+            family[root(query.name)] = root(first)
         for stream in query.streams:
             if stream in makers:
                 family[root(query.name)] = root(makers[stream])
@@ -119,7 +181,8 @@ def ordered(queries: Sequence[Registered]) -> list[Registered]:
         ready = [query for query in left if not (query.streams & made) - done]
         order += ready
         done |= {query.derived for query in ready if query.derived is not None}
-        left = [query for query in left if query not in ready]
+        names = {query.name for query in ready}
+        left = [query for query in left if query.name not in names]
     return order
 
 

@@ -16,7 +16,7 @@ from rheos.iris import DEFAULT_BASE
 from rheos.runtime.buffers import NEVER, Progress
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
-from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related
+from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related, relatives, work
 
 Callback = Callable[[Answer], None]
 
@@ -33,14 +33,14 @@ class Handle:
         registered: Registered,
         text: str,
         base: str,
-        positions: Sequence[Position],
+        named: Sequence[tuple[str, Position]],
         keep: bool,
     ) -> None:
         self._registry = registry
         self.registered = registered
         self.text = text
         self.base = base
-        self.positions = positions  # of the clauses that name streams, in their order
+        self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
         self._keep = keep
         self._results: list[Answer] = []
@@ -91,6 +91,12 @@ class Handle:
         """Forget the query."""
         self._registry.remove(self.name)
 
+    @property
+    def plan(self) -> str:
+        """How the query was last evaluated: for one of CQELS-QL the order of its joins, with what was
+        expected of each. Empty before the first batch, and for C-SPARQL: DuckDB or Spark orders its joins."""
+        return self._registry.flow(self.name)
+
     def report(self, reported: Answers, milliseconds: float, execution: str) -> None:
         """Take in the answers of a batch."""
         before = self.metrics
@@ -120,6 +126,7 @@ class Registry:
     handles: dict[str, Handle] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
     since: dict[str, dict[str, int]] = field(default_factory=dict)
+    flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -127,6 +134,8 @@ class Registry:
         self._versions = itertools.count(1)
         self._version = next(self._versions)
         self._now: Callable[[], Mapping[str, int]] = dict
+        self._related: tuple[int, list[list[Registered]]] | None = None
+        self._plan: Plan | None = None
 
     def clocked(self, now: Callable[[], Mapping[str, int]]) -> None:
         """Say how far each stream is, now that they flow: later queries see what comes after."""
@@ -136,7 +145,7 @@ class Registry:
         self,
         registered: Registered,
         text: str,
-        positions: Sequence[Position] = (),
+        named: Sequence[tuple[str, Position]] = (),
         *,
         base: str = DEFAULT_BASE,
         keep: bool = True,
@@ -154,7 +163,7 @@ class Registry:
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
-            handle = Handle(self, registered, text, base, positions, keep)
+            handle = Handle(self, registered, text, base, named, keep)
             self.handles[name] = handle
             self._from_now(registered)
             self._version = next(self._versions)
@@ -188,6 +197,12 @@ class Registry:
                 self._halted.discard(name)
                 self._from_now(handle.registered)
                 self._version = next(self._versions)
+
+    def flow(self, name: str) -> str:
+        """How the family of a query was last evaluated."""
+        found = self._plan.relatives if self._plan is not None else ()
+        first = next((some.members[0] for some in found if name in some.members), "")
+        return self.flows.get(first, "")
 
     def runs(self, name: str) -> bool:
         return name in self.handles and name not in self._halted
@@ -241,30 +256,35 @@ class Registry:
         the most. `streams` are those that flow."""
         with self._lock:
             running = [h.registered for name, h in self.handles.items() if name not in self._halted]
-            large = [family for family in related(running) if is_large(family)]
+            if self._related is None or self._related[0] != self._version:
+                self._related = self._version, related(running)
+            large = [family for family in self._related[1] if is_large(family)]
             spread = [query for family in large for query in ordered(family)]
-            small = [query for query in running if query not in spread]
-            groups = grouped(small, max(1, min(cores, len(small) // GROUP_SIZE)))
             version = f"{self._version}.{','.join(query.name for query in spread)}"
+            if self._plan is not None and self._plan.version == version:
+                return self._plan
+            names = {query.name for query in spread}
+            small = [query for query in running if query.name not in names]
+            groups = grouped(small, max(1, min(cores, work(small) // GROUP_SIZE)))
             unread = set(streams) - {stream for query in running for stream in query.streams}
             makers = (self.handles[name].registered for name in self._halted)
-            return Plan(
+            self._plan = Plan(
                 version,
                 groups or ((),) if unread else groups,
                 tuple(spread),
                 tuple(sorted(unread)),
                 frozenset(query.derived for query in makers if query.derived is not None),
+                relatives(running),
             )
+            return self._plan
 
     def check(self) -> None:
         """Every stream that a query names must be there before anything runs."""
         made = {handle.registered.derived for handle in self.handles.values()}
         for handle in self.handles.values():
-            for window, position in zip(
-                handle.registered.evaluation.query.windows, handle.positions, strict=True
-            ):
-                if window.stream not in self.sources and window.stream not in made:
-                    raise QuerySyntaxError(self._unknown(window.stream, made), handle.text, position)
+            for stream, position in handle.named:
+                if stream not in self.sources and stream not in made:
+                    raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
 
     def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
         known = sorted({*self.sources, *(name for name in made if name is not None)})

@@ -7,31 +7,24 @@ gives does not depend on where the input was cut into batches.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
-from rheos.runtime.buffers import LIVE, NEVER, Buffer, DeadLetter, Progress, arrive
-from rheos.runtime.clock import complete, due, pass_on, until_of
-from rheos.runtime.evaluation import Answers, Batch, DuckPlace, retained
-from rheos.runtime.plan import Control, Registered
+from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
+from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.clock import complete
+from rheos.runtime.evaluating import Evaluating, Report, Span
+from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
+from rheos.runtime.plan import Control, Registered, Relatives
 from rheos.sources.chunks import Chunk
 
 # From so many queries on it pays to copy the elements of a stream into a table of DuckDB's own.
 TABLE_QUERIES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a query answered in a batch, and how long that took."""
-
-    query: str
-    answers: Answers
-    milliseconds: float
-    execution: str = "task"
 
 
 @dataclass(slots=True)
@@ -43,6 +36,7 @@ class Outcome:
     letters: list[DeadLetter] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
+    flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,11 @@ def step(
     buffers: Mapping[str, Buffer],
     arrivals: Mapping[str, Arrivals],
     connection: duckdb.DuckDBPyConnection,
+    families: Sequence[Relatives] = (),
 ) -> Outcome:
     """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
     seen. `queries` are in the order of their streams, of which `read` come from outside; `connection` has
-    the static graphs."""
+    the static graphs, and what is kept of them for the `families` of CQELS-QL."""
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
     before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made}}
@@ -76,57 +71,79 @@ def step(
         outcome.letters += arrived.letters
         outcome.buffers[stream] = outcome.buffers[stream].with_more(arrived.elements)
     with connection.cursor() as cursor:
-        evaluate(queries, control, outcome, complete(outcome.progress, control), cursor)
-    reached = [(query, outcome.reached[query.name]) for query in queries]
-    for stream, buffer in outcome.buffers.items():
-        needs = [(query.evaluation, until) for query, until in reached if stream in query.streams]
-        outcome.buffers[stream] = buffer.keeping(retained(needs, stream, buffer.placed))
+        known = complete(outcome.progress, control)
+        InTask(queries, families, control, outcome, known, DuckPlace(cursor)).all()
+    drop_unseen(queries, outcome)
     return outcome
 
 
-def evaluate(
-    queries: Sequence[Registered],
-    control: Control,
-    outcome: Outcome,
-    known: dict[str, int],
-    cursor: duckdb.DuckDBPyConnection,
-) -> None:
-    """The answers of all queries; `known` says up to which time each stream that flows is complete, and grows
-    by those that the queries make."""
-    elements: dict[str, str] = {}
-    place = DuckPlace(cursor)
-    batch = Batch(place, elements)
-    for query in queries:
-        began = time.perf_counter()
-        after = control.reached.get(query.name, NEVER)
-        seen_after = control.since.get(query.name, {})
-        until = until_of(query, known, outcome.buffers, outcome.progress, after, seen_after)
-        if due(query.evaluation.query, after, until):
-            for stream in query.streams - elements.keys():
-                elements[stream] = f"elements_{len(elements) + 1}"
-                rows = outcome.buffers[stream].placed.select(["s", "p", "o", "time", "place"])
-                if sum(stream in other.streams for other in queries) < TABLE_QUERIES:
-                    place.put(elements[stream], rows)
-                else:
-                    place.put("arrived", rows)
-                    place.make(elements[stream], "SELECT * FROM arrived")
-            since = {stream: outcome.buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
-            answers = batch.answers(query.evaluation, after, until, since)
-            if len(answers.instants):
-                outcome.reports.append(Report(query.name, answers, (time.perf_counter() - began) * 1000))
-            if query.derived is not None:
-                buffer = outcome.buffers[query.derived]
-                outcome.buffers[query.derived] = buffer.with_more([derived(answers.rows)])
-        outcome.reached[query.name] = max(after, until)
-        pass_on(query, known)
+def drop_unseen(queries: Sequence[Registered], outcome: Outcome) -> None:
+    """Of every stream keep what a later instant of one of the queries can see."""
+    placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items()}
+    # Queries that look through the same windows and are equally far need the same.
+    needs = {
+        (query.evaluation.query.windows, outcome.reached[query.name]): query.evaluation for query in queries
+    }
+    kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
+    for (windows, until), evaluation in needs.items():
+        for stream in {window.stream for window in windows}:
+            kept[stream] |= evaluation.live(stream, placed, until)
+    for stream, buffer in outcome.buffers.items():
+        outcome.buffers[stream] = buffer.keeping(placed[stream].filter(pa.array(kept[stream])))
 
 
-def derived(rows: pa.Table) -> pa.RecordBatch:
-    """The triples that a query answered as elements, stamped with their instants."""
-    at = rows.column("at").combine_chunks()
-    terms = [rows.column(number).combine_chunks() for number in (2, 3, 4)]
-    columns = [*terms, at, at]
-    arrays = [column if isinstance(column, pa.Array) else column.chunk(0) for column in columns]
-    return pa.RecordBatch.from_arrays(
-        [array.cast(kind) for array, kind in zip(arrays, LIVE.types, strict=True)], schema=LIVE
-    )
+@dataclass
+class InTask(Evaluating):
+    """In this process, in DuckDB, on buffers."""
+
+    results: Outcome
+    place: DuckPlace
+
+    def __post_init__(self) -> None:
+        self._elements: dict[str, str] = {}
+        self._windows = Batch(self.place, self._elements)
+        sizes = {name: table.size for name, table in self.control.kept.items()}
+        self._arriving = ArrivingBatch(self.place, Placed(self.results.buffers), sizes)
+        self._readers = Counter(stream for query in self.queries for stream in query.streams)
+
+    @property
+    def held(self) -> Mapping[str, Buffer]:
+        return self.results.buffers
+
+    def windowed(self, evaluation: Evaluation, streams: set[str], span: Span) -> Answers:
+        for stream in streams - self._elements.keys():
+            name = self._elements[stream] = f"elements_{len(self._elements) + 1}"
+            rows = self.held[stream].placed.select(["s", "p", "o", "time", "place"])
+            if self._readers[stream] < TABLE_QUERIES:
+                self.place.put(name, rows)
+            else:
+                self.place.put("arrived", rows)
+                self.place.make(name, "SELECT * FROM arrived")
+        return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
+
+    def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
+        return self._arriving.novelty(prepared, span.after, span.until, dict(span.since), constants)
+
+    def derive(self, stream: str, elements: pa.RecordBatch) -> None:
+        self.results.buffers[stream] = self.results.buffers[stream].with_more([elements])
+
+
+class Placed(Mapping[str, pa.Table]):
+    """The live elements of buffers with their places, for as long as these stay as they are."""
+
+    def __init__(self, buffers: Mapping[str, Buffer]) -> None:
+        self._buffers = buffers
+        self._placed: dict[str, tuple[Buffer, pa.Table]] = {}
+
+    def __getitem__(self, stream: str) -> pa.Table:
+        buffer = self._buffers[stream]
+        known = self._placed.get(stream)
+        if known is None or known[0] is not buffer:
+            known = self._placed[stream] = buffer, buffer.placed
+        return known[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._buffers)
+
+    def __len__(self) -> int:
+        return len(self._buffers)

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheos import iris
-from rheos.algebra.nodes import KINDS
+from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.nodes import KINDS, Select
+from rheos.algebra.streams import Arriving, Continuous
 from rheos.algebra.translate import Names, translate_continuous
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import CheckpointError, EnvironmentFault, RheosError, UnsupportedError
 from rheos.optimize import optimize_continuous
+from rheos.runtime.arriving import Arrival
 from rheos.runtime.checkpoint import go_on
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
@@ -85,7 +88,7 @@ class Streaming:
         self.registry.sources.add(term)
 
     def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
-        if not tree.streams:
+        if not (tree.streams or tree.stream_patterns):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
                 "a continuous query reads a stream: FROM STREAM <iri> [RANGE …] is missing; "
@@ -96,17 +99,17 @@ class Streaming:
         if tree.registration is None and name is None:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
-        continuous = optimize_continuous(translate_continuous(tree, name or "", base))
-        form = continuous.query.form
-        evaluation = Evaluation.of(continuous)
-        kind = KINDS[type(form)]
-        variables = evaluation.statement.columns if kind == "select" else ()
-        info = QueryInfo(continuous.name, kind, tuple(variables), Names.of(tree, base).prefixes)
-        derived = iri(iris.resolve(continuous.name, base)) if continuous.makes_stream else None
+        query, evaluation, variables = self._evaluation(tree, name or "", base)
+        names = Names.of(tree, base)
+        kind = KINDS[type(query.query.form)]
+        info = QueryInfo(query.name, kind, variables if kind == "select" else (), names.prefixes)
+        derived = iri(iris.resolve(query.name, base)) if query.makes_stream else None
         registered = Registered(info, evaluation, derived)
-        positions = [clause.position for clause in tree.streams]
+        named = [(clause.iri, clause.position) for clause in tree.streams]
+        named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
+        streams = [(iri(names.iri(stream)), position) for stream, position in named]
         running = self.loop is not None and self.loop.active
-        handle = self.registry.add(registered, tree.text, positions, base=base, keep=keep)
+        handle = self.registry.add(registered, tree.text, streams, base=base, keep=keep)
         if running:
             try:
                 self.registry.check()
@@ -114,6 +117,21 @@ class Streaming:
                 self.registry.remove(handle.name)
                 raise
         return handle
+
+    def _evaluation(
+        self, tree: ast.Query, name: str, base: str
+    ) -> tuple[Continuous | Arriving, Evaluation | Arrival, tuple[str, ...]]:
+        """A query as it is evaluated, by its language, and the variables that it answers."""
+        if tree.stream_patterns:
+            made = (handle.registered.derived for handle in self.registry.handles.values())
+            known = [*self.streams, *(stream for stream in made if stream is not None)]
+            arriving = translate_arriving(tree, name, base, [stream[1:-1] for stream in known])
+            form = arriving.query.form
+            variables = form.variables if isinstance(form, Select) else ()
+            return arriving, Arrival.of(arriving), variables
+        continuous = optimize_continuous(translate_continuous(tree, name, base))
+        evaluation = Evaluation.of(continuous)
+        return continuous, evaluation, evaluation.statement.columns
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer

@@ -10,7 +10,7 @@ import json
 import os
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +18,12 @@ import duckdb
 import pyarrow as pa
 
 from rheos.runtime.buffers import DeadLetter, Progress
+from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Answers
+from rheos.runtime.kept import KeptTable, load_kept
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.segments import Segments, load, longest, save
-from rheos.runtime.step import Arrivals, Outcome, Report, step
+from rheos.runtime.step import Arrivals, Outcome, step
 from rheos.sources.chunks import Chunk
 from rheos.store.tables import filled
 
@@ -61,14 +63,23 @@ def plan_of(shipped: Shipped) -> Plan:
     return plan
 
 
-def connection_of(shipped: Shipped, threads: int) -> duckdb.DuckDBPyConnection:
+def connection_of(shipped: Shipped, kept: Mapping[str, KeptTable], threads: int) -> duckdb.DuckDBPyConnection:
     def fill() -> duckdb.DuckDBPyConnection:
         return filled({name: unpack(data) for name, data in pickle.loads(shipped.data.value).items()})
 
-    connection = _kept("static", shipped.key, fill)
-    assert isinstance(connection, duckdb.DuckDBPyConnection)
-    connection.execute(f"SET threads = {threads}")
-    return connection
+    database = _kept("static", shipped.key, lambda: Database(fill()))
+    assert isinstance(database, Database)
+    load_kept(database.connection, kept, database.loaded)
+    database.connection.execute(f"SET threads = {threads}")
+    return database.connection
+
+
+@dataclass
+class Database:
+    """What a worker has of the static data: the graphs, and tables that were read from files."""
+
+    connection: duckdb.DuckDBPyConnection
+    loaded: dict[str, str] = field(default_factory=dict)
 
 
 def _kept(kind: str, key: str, make: Any) -> object:
@@ -94,7 +105,7 @@ class Task:
             key=lambda row: (row["group"], row["stream"], row["part"], row["number"]),
         )
         plan = plan_of(self.plan)
-        connection = connection_of(self.static, self.threads)
+        connection = connection_of(self.static, self.control.kept, self.threads)
         for group in sorted({row["group"] for row in rows}):
             arrivals: dict[str, Arrivals] = {}
             for row in rows:
@@ -110,7 +121,13 @@ class Task:
             wanted = {s for query in plan.groups[group] for s in (*query.streams, query.derived or "")}
             buffers = {stream: load(segments[stream]) for stream in wanted & segments.keys()}
             outcome = step(
-                plan.groups[group], plan.streams(group), self.control, buffers, arrivals, connection
+                plan.groups[group],
+                plan.streams(group),
+                self.control,
+                buffers,
+                arrivals,
+                connection,
+                plan.relatives,
             )
             kept = {
                 stream: Segments(
@@ -128,6 +145,7 @@ def output(
         "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
         "letters": [letter.json() for letter in outcome.letters],
         "reached": outcome.reached,
+        "flows": outcome.flows,
         "segments": {stream: asdict(segments) for stream, segments in kept.items()},
     }
     yield _row(group, "", json.dumps(about), b"", b"", None)
@@ -158,6 +176,7 @@ class Collected:
     reports: list[Report]
     reached: dict[str, int]
     segments: dict[str, Segments]
+    flows: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Collected) -> None:
         """What came of the same batch in another way. A stream that both have read has come as far in both;
@@ -166,6 +185,7 @@ class Collected:
         self.progress |= other.progress
         self.reports += other.reports
         self.reached |= other.reached
+        self.flows |= other.flows
         for stream, kept in other.segments.items():
             self.segments[stream] = longest([kept, self.segments.get(stream, kept)])
 
@@ -185,6 +205,7 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
         }
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
+        found.flows |= about["flows"]
         for stream, values in about["segments"].items():
             kept = Segments.of_json(values)
             found.segments[stream] = longest([kept, found.segments.get(stream, kept)])

@@ -43,7 +43,7 @@ class Context:
     The active graph is the default graph (`graph` None), one named graph (a term), or every named graph
     at once, the name in a key column (`graph_key`). `environment` maps the variables of a row outside,
     which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous query, which
-    is `timed` if it asks for the time of its triples.
+    is `timed` if it asks for the time of its triples. One on arrivals is `ticking`: it has stream patterns.
     """
 
     dataset: Dataset | None
@@ -53,6 +53,12 @@ class Context:
     sources: tuple[KeySource, ...] = ()
     environment: Mapping[str, Key] = field(default_factory=dict)
     timed: bool = False
+    ticking: bool = False
+
+    @property
+    def by_instant(self) -> bool:
+        """Whether what holds differs from instant to instant."""
+        return bool(self.windows) or self.ticking
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -66,7 +66,7 @@ def compile_continuous(query: Continuous, dialect: Dialect) -> ContinuousStateme
         case Construct(_, template):
             if makes_blanks(template):
                 relation = with_turns(relation, compiler)
-            sql = template_triples(relation, template, compiler, identity(query, relation, compiler))
+            sql = template_triples(relation, template, compiler, identity(query.name, relation, compiler))
             kept, columns = list(TRIPLE), TRIPLE
         case Describe(_, terms):
             sql, kept, columns = describe_triples(relation, terms, context, compiler), list(TRIPLE), TRIPLE
@@ -90,13 +90,14 @@ def with_turns(relation: Relation, compiler: Compiler) -> Relation:
     return relation.with_sql(select([f"{rows}.*", f"{instants}.at", f"{instants}.turn"], source))
 
 
-def identity(query: Continuous, relation: Relation, compiler: Compiler) -> str:
+def identity(query: str, relation: Relation, compiler: Compiler) -> str:
     """What tells a solution from all others of this and other queries, at this and other instants, and is the
     same however often and in whatever batches it is computed."""
-    name = hashlib.blake2b(query.name.encode(), digest_size=4).hexdigest()
+    name = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
     columns = [f"solutions.{compiler.column(name)} NULLS FIRST" for name in relation.variables]
     instant = f"solutions.{INSTANT.column}"
-    over = f"PARTITION BY {instant} ORDER BY {', '.join(columns) or instant}"
+    keys = ", ".join(f"solutions.{key.column}" for key in relation.keys)
+    over = f"PARTITION BY {keys} ORDER BY {', '.join(columns) or instant}"
     parts = [
         f"'{name}t'",
         "solutions.at",

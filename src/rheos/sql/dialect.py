@@ -312,6 +312,11 @@ class Dialect(ABC):
         """A number of its own for each row of a SELECT."""
 
     @abstractmethod
+    def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
+        """An item of FROM with each of its rows beside every number from a start up to an end, without it;
+        rows with none are lost."""
+
+    @abstractmethod
     def closure(self, closure: Closure) -> str | None:
         """A SELECT of all that a relation of edges reaches, or None where the engine cannot say it."""
 

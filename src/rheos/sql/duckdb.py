@@ -202,6 +202,9 @@ class DuckDB(Dialect):
     def row_id(self) -> str:
         return "row_number() OVER ()"
 
+    def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
+        return f"{item}, unnest(range({start}, {end})) AS {alias}({column})"
+
     def closure(self, closure: Closure) -> str:
         same = "".join(f" AND edges.{key} = reached.{key}" for key in closure.keys)
         columns = ", ".join((*closure.keys, "a", "b"))

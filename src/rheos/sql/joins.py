@@ -16,7 +16,7 @@ from rheos.algebra.variables import certain, has_exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Re
     """
     assert node.condition is not None
     left = compiler.node(node.left, context)
-    left = at_every_instant(left, compiler) if context.windows else left
+    left = at_every_instant(left, compiler) if context.by_instant else left
     # A variable that the left side may leave unbound can get its value from the match: a copy of what
     # it was before tells which row of the left side a match belongs to.
     unsure = [name for name in left.variables if name not in left.certain]
@@ -217,7 +217,7 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
 
 def union(node: Union, context: Context, compiler: Compiler) -> Relation:
     operands = [compiler.node(operand, context) for operand in flatten(node)]
-    if any(INSTANT in operand.keys for operand in operands):
+    if any(INSTANT in operand.keys for operand in operands) or len({BUCKET in o.keys for o in operands}) > 1:
         operands = [at_every_instant(operand, compiler) for operand in operands]
     valid = any(operand.valid for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))

@@ -248,7 +248,7 @@ def values(node: Values, compiler: Compiler) -> Relation:
 def operand(node: Node, expression: Expression, context: Context, compiler: Compiler) -> Relation:
     """What an expression is evaluated over; EXISTS asks for the instant of a row, if there are windows."""
     relation = compiler.node(node, context)
-    if context.windows and has_exists(expression):
+    if context.by_instant and has_exists(expression):
         return at_every_instant(relation, compiler)
     return relation
 

@@ -98,7 +98,7 @@ def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     if context.graph_key is not None:
         conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler.dialect)]
         return Scan(f"named_graphs AS {alias}", conditions)
-    if dataset is None or (context.windows and not dataset.default):
+    if dataset is None or dataset.keeps_default:
         return Scan(f"default_graph AS {alias}", [])
     if len(dataset.default) == 1:
         return Scan(f"named_graphs AS {alias}", [f"{alias}.g = {string(dataset.default[0])}"])

@@ -16,7 +16,7 @@ from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.context import Context
 from rheos.sql.grouped import Parted, Whole
 from rheos.sql.joins import same_keys
-from rheos.sql.relation import INSTANT, Relation, Sort, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, Relation, Sort, nested, select
 from rheos.sql.rows import Rows
 from rheos.sql.validity import at_every_instant, spread
 from rheos.terms import XSD, literal
@@ -35,7 +35,7 @@ OF_NO_ROWS = {
 
 def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
-    if any(needs_rows(aggregate) for _, aggregate in node.aggregates):
+    if BUCKET in inner.keys or any(needs_rows(aggregate) for _, aggregate in node.aggregates):
         inner = spread(inner, compiler)
     rows = compiler.rows(inner, context)
     present = [key.name for key in node.keys if key.name in inner.variables]
@@ -153,7 +153,12 @@ def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
 
 
 def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
-    rows = compiler.rows(spread(compiler.node(node.pattern, context), compiler), context)
+    return sorted_by(spread(compiler.node(node.pattern, context), compiler), node, context, compiler)
+
+
+def sorted_by(relation: Relation, node: OrderBy, context: Context, compiler: Compiler) -> Relation:
+    """The solutions of a relation in an order."""
+    rows = compiler.rows(relation, context)
     items: list[Sort] = []
     columns: list[str] = []
     for order in node.conditions:

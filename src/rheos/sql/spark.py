@@ -180,6 +180,10 @@ class Spark(Dialect):
     def row_id(self) -> str:
         return "monotonically_increasing_id()"
 
+    def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
+        numbers = f"sequence(CAST({start} AS BIGINT), CAST({end} AS BIGINT) - 1)"
+        return f"{item}\nLATERAL VIEW explode({numbers}) {alias} AS {column}"
+
     def closure(self, closure: Closure) -> None:
         return None
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rheos.sql.relation import INSTANT, INTERVAL, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Relation, nested, select
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -42,15 +42,20 @@ def at_every_instant(relation: Relation, compiler: Compiler) -> Relation:
 
 def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Relation:
     rows, instants = compiler.fresh("r"), compiler.fresh("i")
-    kept = [key.column for key in relation.keys]
+    # What is valid in several buckets is there in each for the ticks of that; the tick then says it all.
+    others = tuple(key for key in relation.keys if key != BUCKET)
+    kept = [key.column for key in others]
     kept += [compiler.column(name) for name in relation.variables]
     kept += [item.column for item in relation.sort]
     columns = [f"{instants}.{INSTANT.column}", *(f"{rows}.{column}" for column in kept)]
     if static:
         source = f"{nested(relation.sql, rows)} CROSS JOIN instants AS {instants}"
+    elif BUCKET in relation.keys:
+        start, end = (f"{rows}.{bound}" for bound in INTERVAL)
+        source = compiler.dialect.counted(nested(relation.sql, rows), start, end, instants, INSTANT.column)
     else:
         source = holding(nested(relation.sql, rows), rows, instants)
-    keys = (INSTANT, *relation.keys)
+    keys = (INSTANT, *others)
     return replace(relation, sql=select(columns, source), keys=keys, valid=False)
 
 

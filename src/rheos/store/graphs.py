@@ -13,7 +13,8 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -22,15 +23,15 @@ import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from rheos.errors import EnvironmentFault, LoadError
-from rheos.optimize.statistics import PredicateCount, Statistics
-from rheos.store import parallel, views
+from rheos.optimize.statistics import Statistics
+from rheos.store import parallel, tables, views
 from rheos.store.documents import Document, documents
 from rheos.store.reader import SCHEMA, read
-from rheos.store.tables import Tables
+from rheos.store.revision import Reading, Revision, measure
 from rheos.terms import iri
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # N-Triples and N-Quads of more text than this are read and kept by Spark: about four million triples.
 PARALLEL_BYTES = 512 << 20
@@ -48,13 +49,17 @@ class StaticGraphs:
     ) -> None:
         self.parallel_bytes = parallel_bytes
         self._spark = spark
-        self._tables = Tables()
+        self._tables = tables.Tables()
         self._large = views.Large()
         self._views = views.Views()
         self._changing = threading.RLock()
-        self._loads = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._version = 0
+        self._versions: dict[str | None, int] = {}
+        self._named_version = 0
         self._statistics: tuple[int, Statistics] | None = None
+
+    # --- what queries read -------------------------------------------------------------------------
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -62,8 +67,21 @@ class StaticGraphs:
 
         What Spark keeps is moved here first: ask `in_spark` before.
         """
-        self._bring_in()
+        if self._large:
+            with self.revise() as revision:
+                revision.bring_in()
         return self._tables.connection
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of `connection` for one query."""
+        with self.connection.cursor() as cursor:
+            yield cursor
+
+    def views(self, spark: SparkSession) -> SparkSession:
+        """Make the tables known in the session as temporary views; does nothing if they are up to date."""
+        self._views.refresh(spark, self._version, self._tables, self._large)
+        return spark
 
     @property
     def in_spark(self) -> bool:
@@ -71,36 +89,45 @@ class StaticGraphs:
         return bool(self._large)
 
     @property
-    def version(self) -> int:
-        """A number that grows whenever the data changes."""
-        return self._version
-
-    @property
     def size(self) -> int:
         """The number of triples in all graphs."""
-        return self._tables.size + self._large.size
+        with self._tables.snapshot() as cursor:
+            return tables.size(cursor) + self._large.size
 
     @property
     def graph_names(self) -> list[str]:
         """The names of the named graphs, as terms, in order; a graph may be empty."""
-        return sorted({*self._tables.graph_names, *self._large.graph_names()})
+        with self._tables.connection.cursor() as cursor:
+            known = {*tables.graph_names(cursor), *self._large.graphs}
+        return sorted(name for name in known if name is not None)
 
     @property
     def statistics(self) -> Statistics:
         """Counts for the optimiser; the numbers of different subjects and objects are approximate."""
         version = self._version
         if self._statistics is None or self._statistics[0] != version:
-            counts = self._tables.counts()
-            for predicate, more in self._large.counts().items():
-                known = counts.get(predicate, PredicateCount(0, 0, 0))
-                counts[predicate] = PredicateCount(
-                    known.triples + more.triples,
-                    known.subjects + more.subjects,
-                    known.objects + more.objects,
-                )
-            total = sum(count.triples for count in counts.values())
-            self._statistics = version, Statistics(total, counts)
+            with self._tables.connection.cursor() as cursor:
+                self._statistics = version, measure(cursor, self._large)
         return self._statistics[1]
+
+    # --- versions ----------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever the data changes."""
+        return self._version
+
+    def version_of(self, graph: str | None) -> int:
+        """A number that grows whenever the graph of this IRI (None: the default graph) gets other triples, is
+        made, or is dropped."""
+        return self._versions.get(None if graph is None else iri(graph), 0)
+
+    @property
+    def named_version(self) -> int:
+        """A number that grows whenever any named graph does so: for what reads all of them, as GRAPH ?g."""
+        return self._named_version
+
+    # --- changes -----------------------------------------------------------------------------------
 
     def load(
         self,
@@ -116,23 +143,33 @@ class StaticGraphs:
         What a document puts into its default graph goes into `graph`, if that is given. All documents are
         read before anything is added: with one broken file, nothing is.
         """
+        reading = self.read(source, graph=graph, base=base, data=data, format=format)
+        with self.revise() as revision:
+            return revision.add(reading)
+
+    def read(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        graph: str | None = None,
+        base: str | None = None,
+        data: str | bytes | None = None,
+        format: str | None = None,
+    ) -> Reading:
+        """Read what `load` adds."""
         name = _graph_term(graph)
         sources = documents(source, data=data, format=format, base=base)
-        load = next(self._loads)
+        # Labels of blank nodes: f for a file, the load's number, the file's, then the label in the file.
+        prefix = f"f{next(self._numbers)}"
         session = self._session_for(sources)
         large, small = parallel.divide(sources) if session is not None else ([], sources)
-        # Labels of blank nodes: f for a file, the load's number, the file's, then the label in the file.
         batches = [
-            batch for number, document in enumerate(small) for batch in read(document, f"f{load}_{number}_")
+            batch for number, document in enumerate(small) for batch in read(document, f"{prefix}_{number}_")
         ]
-        table = pa.Table.from_batches(batches, SCHEMA)
+        rows = pa.Table.from_batches(batches, SCHEMA)
         if name is not None:
-            table = table.set_column(0, "g", pc.fill_null(table["g"], name))
-        with self._changing:
-            added = 0
-            if session is not None:
-                added = self._large.add(*self._read_parallel(session, large, f"f{load}p", name))
-            return added + self._change(insert=table, graph_names=[name] if name else [])
+            rows = rows.set_column(0, "g", pc.fill_null(rows["g"], name))
+        return Reading(rows, name, large, session, f"{prefix}p")
 
     def insert(self, rows: pa.Table) -> int:
         """Add quads (g, s, p, o; g NULL: the default graph) and say how many are new."""
@@ -144,64 +181,56 @@ class StaticGraphs:
 
     def change(self, *, delete: pa.Table | None = None, insert: pa.Table | None = None) -> int:
         """Take quads away and then add others, as one step for readers; how many went and came."""
-        with self._changing:
-            return self._change(delete=delete, insert=insert)
+        with self.revise() as revision:
+            return revision.change(delete=delete, insert=insert)
 
     def create_graph(self, graph: str) -> None:
         """Make a named graph known, if it is not: an empty one is a graph, too."""
-        with self._changing:
-            self._change(graph_names=[iri(graph)])
+        with self.revise() as revision:
+            revision.change(graph_names=[iri(graph)])
 
     def drop_graph(self, graph: str) -> int:
         """Forget a named graph and its triples; how many those were."""
-        with self._changing:
-            self._bring_in()
-            count = self._tables.drop_graph(iri(graph))
-            self._version += 1
-        return count
+        with self.revise() as revision:
+            return revision.drop(iri(graph))
 
     def clear(self) -> None:
         """Drop all triples and all graphs."""
-        with self._changing:
-            self._tables.clear()
-            self._large.clear()
-            self._version += 1
+        with self.revise() as revision:
+            revision.drop_all()
 
-    def views(self, spark: SparkSession) -> None:
-        """Make the tables known in the session as temporary views; does nothing if they are up to date."""
-        self._views.refresh(spark, self._version, self._tables, self._large)
+    @contextmanager
+    def revise(self) -> Iterator[Revision]:
+        """Change the graphs in several steps that are one for readers; after an error, not at all.
+
+        Others who want to change something wait. The block itself must read through the revision.
+        """
+        with self._changing:
+            before = self._large
+            with self._tables.transaction() as cursor:
+                revision = Revision(self, cursor, before, self._numbers)
+                try:
+                    yield revision
+                except BaseException:
+                    revision.large.release(before)
+                    raise
+                finally:
+                    revision.close()
+            self._large = revision.large
+            # After the change: what a reader keeps under a version is never older than the version.
+            if revision.touched:
+                self._version += 1
+            for graph in revision.changed:
+                self._versions[graph] = self._version
+            if revision.changed - {None}:
+                self._named_version = self._version
+            before.release(self._large)
 
     def close(self) -> None:
         self._views.clear()
-        self._large.clear()
+        self._large.release()
+        self._large = views.Large()
         self._tables.close()
-
-    def _change(
-        self,
-        *,
-        delete: pa.Table | None = None,
-        insert: pa.Table | None = None,
-        graph_names: list[str] | None = None,
-    ) -> int:
-        changed = 0
-        if self._large and delete is not None:
-            changed += self._large.remove(delete)
-        if self._large and insert is not None:
-            insert = self._large.unknown(insert)
-        changed += self._tables.change(delete=delete, insert=insert, graph_names=graph_names or [])
-        # After the change: what a reader keeps under a version is never older than the version.
-        self._version += 1
-        return changed
-
-    def _bring_in(self) -> None:
-        """Move what Spark keeps to DuckDB."""
-        if not self._large:
-            return
-        with self._changing:
-            for table in self._large.batches():
-                self._tables.change(insert=table)
-            self._large.clear()
-            self._version += 1
 
     def _session_for(self, sources: list[Document]) -> SparkSession | None:
         """Spark, if there is much to read, and where it can be had: without Java, all is read here."""
@@ -212,21 +241,6 @@ class StaticGraphs:
             return self._spark()
         except EnvironmentFault:
             return None
-
-    def _read_parallel(
-        self, spark: SparkSession, sources: list[Document], blank_prefix: str, graph: str | None
-    ) -> tuple[DataFrame, int]:
-        """The quads of the files that are not known yet, and their number."""
-        copies = []
-        known = [self._large.frame] if self._large else []
-        if self._tables.size:
-            with self._tables.snapshot() as cursor:
-                copies = [views.copy_to(spark, cursor, name) for name in ("default_graph", "named_graphs")]
-            known.append(views.quads_of(*(copy.frame for copy in copies)))
-        try:
-            return parallel.read_parallel(spark, sources, blank_prefix, graph, known)
-        finally:
-            views.release(copies)
 
 
 def _graph_term(graph: str | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
@@ -35,69 +35,68 @@ _COLUMNS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class Large:
-    """Quads (g, s, p, o) that Spark keeps, in parts that have no quad in common."""
+    """Quads (g, s, p, o) that Spark keeps, in persisted parts that have no quad in common; and the graphs
+    that they are, or were, in (None: the default graph)."""
 
-    def __init__(self) -> None:
-        self._parts: tuple[DataFrame, ...] = ()
-        self.size = 0
+    parts: tuple[DataFrame, ...] = ()
+    size: int = 0
+    graphs: frozenset[str | None] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self._parts)
+        return bool(self.parts)
 
     @property
     def frame(self) -> DataFrame:
         """All parts as one; there must be some."""
-        return reduce(lambda left, right: left.union(right), self._parts)
+        return reduce(lambda left, right: left.union(right), self.parts)
 
-    def add(self, part: DataFrame, count: int) -> int:
-        """Keep persisted quads, so many, that are in no other part."""
+    def plus(self, part: DataFrame, count: int, graphs: Set[str | None]) -> Large:
+        """With persisted quads, so many, of these graphs, that are in no other part."""
         if count:
-            self._parts = (*self._parts, part)
-            self.size += count
-        else:
-            part.unpersist()
-        return count
+            return Large((*self.parts, part), self.size + count, self.graphs | graphs)
+        part.unpersist()
+        return self
 
-    def remove(self, rows: pa.Table) -> int:
-        """Take quads away; how many there were."""
+    def minus(self, rows: pa.Table) -> Large:
+        """Without some quads: in parts of its own, these stay as they are."""
         from pyspark.storagelevel import StorageLevel
 
-        new = Large()
-        for part in self._parts:
+        rest = Large()
+        for part in self.parts:
             gone = part.sparkSession.createDataFrame(rows)
             kept = without(part, gone).persist(StorageLevel.MEMORY_AND_DISK)
-            new.add(kept, kept.count())
-        old, before = self._parts, self.size
-        self._parts, self.size = new._parts, new.size
-        for part in old:
-            part.unpersist()
-        return before - self.size
+            rest = rest.plus(kept, kept.count(), self.graphs)
+        return rest
+
+    def known(self, rows: pa.Table) -> pa.Table:
+        """Those of the rows that are kept here, each once."""
+        return self._compared(rows, "left_semi")
 
     def unknown(self, rows: pa.Table) -> pa.Table:
-        """Those of the rows that are not kept here."""
-        if not rows.num_rows:
-            return rows
+        """Those of the rows that are not kept here, each once."""
+        return self._compared(rows, "left_anti")
+
+    def _compared(self, rows: pa.Table, how: str) -> pa.Table:
+        if not self.parts or not rows.num_rows:
+            return rows if how == "left_anti" else rows.slice(0, 0)
         frame = self.frame
-        return without(frame.sparkSession.createDataFrame(rows), frame).toArrow().cast(SCHEMA)
+        given = frame.sparkSession.createDataFrame(rows).distinct()
+        return compared(given, frame, how).toArrow().cast(SCHEMA)
 
     def batches(self) -> Iterator[pa.Table]:
         """All quads, so many at a time as the driver can hold."""
         from pyspark.sql import functions as f
 
         groups = self.size // _BATCH_ROWS + 1
-        for part in self._parts:
+        for part in self.parts:
             numbered = part.withColumn("n", f.spark_partition_id() % groups)
             for group in range(groups):
                 yield numbered.where(f.col("n") == group).drop("n").toArrow().cast(SCHEMA)
 
-    def graph_names(self) -> list[str]:
-        if not self._parts:
-            return []
-        return [row.g for row in self.frame.select("g").where("g IS NOT NULL").distinct().collect()]
-
     def counts(self) -> dict[str, PredicateCount]:
-        if not self._parts:
+        if not self.parts:
             return {}
         from pyspark.sql import functions as f
 
@@ -106,9 +105,10 @@ class Large:
         )
         return {row[0]: PredicateCount(*row[1:]) for row in counted.collect()}
 
-    def clear(self) -> None:
-        old, self._parts, self.size = self._parts, (), 0
-        release([Copy(part, part.unpersist) for part in old])
+    def release(self, *others: Large) -> None:
+        """Let Spark forget the parts that none of the others has."""
+        kept = {id(part) for other in others for part in other.parts}
+        release([Copy(part, part.unpersist) for part in self.parts if id(part) not in kept])
 
 
 class Views:
@@ -129,10 +129,7 @@ class Views:
         if known is not None and known[:2] == (spark, version):
             return
         with tables.snapshot() as cursor:
-            copies = [copy_to(spark, cursor, name) for name in NAMES]
-        for name, copy in zip(NAMES, copies, strict=True):
-            frame = _together(copy.frame, large.frame, name) if large else copy.frame
-            frame.createOrReplaceTempView(name)
+            copies = show(spark, cursor, large)
         self._shown[id(spark)] = spark, version, copies
         # A query may still be reading the version before, but hardly the one before that.
         release(self._retired)
@@ -152,6 +149,15 @@ class Copy:
 
     frame: DataFrame
     release: Callable[[], object] = lambda: None
+
+
+def show(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, large: Large) -> list[Copy]:
+    """Make the tables that a cursor sees, and what Spark keeps, the views of a session."""
+    copies = [copy_to(spark, cursor, name) for name in NAMES]
+    for name, copy in zip(NAMES, copies, strict=True):
+        frame = _together(copy.frame, large.frame, name) if large else copy.frame
+        frame.createOrReplaceTempView(name)
+    return copies
 
 
 def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -> Copy:
@@ -192,10 +198,20 @@ def quads_of(default: DataFrame, named: DataFrame) -> DataFrame:
 
 def without(quads: DataFrame, others: DataFrame) -> DataFrame:
     """The quads that are not among the others."""
+    return compared(quads, others, "left_anti")
+
+
+def compared(quads: DataFrame, others: DataFrame, how: str) -> DataFrame:
+    """The quads that are among the others (`left_semi`), or those that are not (`left_anti`)."""
     from pyspark.sql.functions import expr
 
     same = "q.s = r.s AND q.p = r.p AND q.o = r.o AND q.g <=> r.g"
-    return quads.alias("q").join(others.alias("r"), expr(same), "left_anti")
+    return quads.alias("q").join(others.alias("r"), expr(same), how)
+
+
+def graphs_of(quads: DataFrame) -> set[str | None]:
+    """The graphs that quads are in; None is the default graph."""
+    return {row.g for row in quads.select("g").distinct().collect()}
 
 
 def _together(local: DataFrame, quads: DataFrame, name: str) -> DataFrame:

@@ -231,7 +231,42 @@ class SubSelect(Node):
     query: SelectQuery
 
 
-Pattern = Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
+# --- streams among the patterns (CQELS-QL, section 4.1 of its paper; times are microseconds) ------
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWindow(Node):
+    """`[RANGE 10s SLIDE 1s]`, with `slide` None where it is left out; `[NOW]` is a range of 0."""
+
+    range: int
+    slide: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastWindow(Node):
+    """`[TRIPLES 5]`: a number of triples."""
+
+    triples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllWindow(Node):
+    """`[ALL]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPattern(Node):
+    """`STREAM <iri> [window] { triples }`; no predicate among the triples is a path."""
+
+    name: Var | Name
+    window: RangeWindow | LastWindow | AllWindow
+    triples: Triples
+
+
+Pattern = (
+    Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
+    | StreamPattern
+)  # fmt: skip
 
 
 # --- queries -----------------------------------------------------------------------------------
@@ -369,7 +404,10 @@ class StreamClause(Node):
 
 @dataclass(frozen=True, slots=True)
 class Query(Node):
-    """A whole query text: what `syntax.parse` returns."""
+    """A whole query text: what `syntax.parse` returns.
+
+    `stream_patterns` are those of CQELS-QL that stand anywhere in the form, in the order of the text.
+    """
 
     text: str
     prologue: tuple[Base | Prefix, ...]
@@ -378,3 +416,9 @@ class Query(Node):
     registration: Registration | None = None
     streams: tuple[StreamClause, ...] = ()
     dialect: str = "sparql"
+    stream_patterns: tuple[StreamPattern, ...] = ()
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether it is registered and reports again and again, rather than being answered at once."""
+        return bool(self.registration or self.streams or self.stream_patterns)

@@ -16,20 +16,23 @@ _EXAMPLE = "FROM STREAM <iri> [RANGE 10m STEP 1m]"
 
 def check(query: ast.Query) -> None:
     """Raise a `Fault` at the first place where the query breaks a rule about streams."""
-    if query.registration is not None:
-        _registration(query, query.registration)
+    check_registration(query, _EXAMPLE)
     _graph_names(query)
     _timestamps(query)
 
 
-def _registration(query: ast.Query, registration: ast.Registration) -> None:
+def check_registration(query: ast.Query, example: str) -> None:
+    """The rules about REGISTER, which CQELS-QL has too; the example is of how a query reads a stream."""
+    registration = query.registration
+    if registration is None:
+        return
     match registration.kind, query.form:
         case "STREAM", (ast.SelectQuery() | ast.AskQuery()) as form:
             word = "SELECT" if isinstance(form, ast.SelectQuery) else "ASK"
             message = f"only CONSTRUCT and DESCRIBE make streams; {word} can be a REGISTER QUERY"
             raise Fault(message, form.position)
-    if not query.streams:
-        message = f"{registration.name} has no stream to wait for; add {_EXAMPLE}, or ask without REGISTER"
+    if not query.streams and not query.stream_patterns:
+        message = f"{registration.name} has no stream to wait for; add {example}, or ask without REGISTER"
         raise Fault(message, registration.position)
 
 

@@ -7,54 +7,30 @@ from typing import Any, ClassVar
 
 from lark import Token
 
-from rheos.errors import Position
-from rheos.syntax import ast, continuous, terms
+from rheos.syntax import ast, continuous
 from rheos.syntax.build import Builder, Dataset, Form
+from rheos.syntax.measures import Measure, microseconds, positive, triples
+from rheos.syntax.registration import RegistrationBuilder
 from rheos.syntax.terms import Fault, position
 
-Prologue = tuple[ast.Base | ast.Prefix, ...]
 Window = ast.LogicalWindow | ast.PhysicalWindow
-
-_MICROSECONDS = {"ms": 1_000, "s": 10**6, "m": 60 * 10**6, "h": 3_600 * 10**6, "d": 86_400 * 10**6}
-_LONGEST = 3_652_500 * _MICROSECONDS["d"]  # ten thousand years, far from the end of 64 bits
-_MOST_TRIPLES = 10**15
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 _OPERATORS = {"AND": "&&", "OR": "||"}
 
 
-class CSparqlBuilder(Builder):
-    """Adds registrations, windows, AGGREGATE, timestamp() and the spellings of the papers."""
+class CSparqlBuilder(RegistrationBuilder):
+    """Adds windows, AGGREGATE, timestamp() and the spellings of the papers."""
 
     DIALECT: ClassVar[str] = "csparql"
     ARITIES: ClassVar[dict[str, tuple[int, int]]] = {**Builder.ARITIES, "TIMESTAMP": (1, 2)}
-
-    # --- registration ------------------------------------------------------------------------------
 
     def query_unit(self, query: ast.Query) -> ast.Query:
         continuous.check(query)
         return query
 
-    def registered_query(
-        self,
-        before: Prologue,
-        registration: ast.Registration,
-        after: Prologue,
-        form: tuple[Form, Dataset],
-        values: ast.Values | None,
-    ) -> ast.Query:
-        first = before[0] if before else registration
-        query = self.query((*before, *after), form, values)
-        return replace(query, position=first.position, registration=registration)
-
-    def registration(self, keyword: Token, kind: Token, name: str, *every: int) -> ast.Registration:
-        return ast.Registration(position(keyword), kind.upper(), name, every[0] if every else None)
-
-    def registered_name(self, name: Token) -> str:
-        return terms.iri(name).value if name.type == "IRIREF" else str(name)
-
-    def computed_every(self, keyword: Token, duration: tuple[Position, int]) -> int:
-        return _positive(duration, "the time of COMPUTED EVERY")
+    def computed_every(self, keyword: Token, duration: Measure) -> int:
+        return positive(duration, "the time of COMPUTED EVERY")
 
     # --- streams and windows -----------------------------------------------------------------------
 
@@ -66,30 +42,25 @@ class CSparqlBuilder(Builder):
     ) -> ast.StreamClause:
         return ast.StreamClause(position(keyword), iri, True, _window(iri, window))
 
-    def logical_window(self, bracket: Token, length: tuple[Position, int], *moves: Any) -> ast.LogicalWindow:
-        size = _positive(length, "the range of a window")
+    def logical_window(self, bracket: Token, length: Measure, *moves: Any) -> ast.LogicalWindow:
+        size = positive(length, "the range of a window")
         if not moves:
             message = "a window needs STEP or TUMBLING, as in [RANGE 10m STEP 1m] or [RANGE 10m TUMBLING]"
             raise Fault(message, position(bracket))
         return ast.LogicalWindow(position(bracket), size, _step(moves[0], size))
 
     def physical_window(self, bracket: Token, number: Token, *moves: Any) -> ast.PhysicalWindow:
-        size = _positive(_triples(number), "the range of a window")
+        size = positive(triples(number), "the range of a window")
         return ast.PhysicalWindow(position(bracket), size, _step(moves[0], size) if moves else 1)
 
-    def step(self, duration: tuple[Position, int]) -> tuple[Position, int]:
+    def step(self, duration: Measure) -> Measure:
         return duration
 
-    def triples_step(self, number: Token) -> tuple[Position, int]:
-        return _triples(number)
+    def triples_step(self, number: Token) -> Measure:
+        return triples(number)
 
-    def duration(self, *parts: Token) -> tuple[Position, int]:
-        where = position(parts[0])
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        total = sum(_whole(number, _LONGEST) * _MICROSECONDS[unit] for number, unit in pairs)
-        if total > _LONGEST:
-            raise Fault("this is longer than ten thousand years", where)
-        return where, total
+    def duration(self, *parts: Token) -> Measure:
+        return microseconds(parts)
 
     # --- aggregation -------------------------------------------------------------------------------
 
@@ -176,25 +147,5 @@ def _window(iri: ast.Name, window: tuple[Window, ...]) -> Window:
     return window[0]
 
 
-def _step(move: Token | tuple[Position, int], size: int) -> int:
-    return size if isinstance(move, Token) else _positive(move, "the step of a window")  # a token: TUMBLING
-
-
-def _positive(measure: tuple[Position, int], what: str) -> int:
-    where, size = measure
-    if size == 0:
-        raise Fault(f"{what} must be more than 0", where)
-    return size
-
-
-def _triples(number: Token) -> tuple[Position, int]:
-    count = _whole(number, _MOST_TRIPLES)
-    if count > _MOST_TRIPLES:
-        raise Fault("these are more triples than a window can hold", position(number))
-    return position(number), count
-
-
-def _whole(number: Token, most: int) -> int:
-    """The number, or one above `most`: Python refuses to read thousands of digits."""
-    digits = number.lstrip("0") or "0"
-    return int(digits) if len(digits) <= len(str(most)) else most + 1
+def _step(move: Token | Measure, size: int) -> int:
+    return size if isinstance(move, Token) else positive(move, "the step of a window")  # a token: TUMBLING

@@ -26,6 +26,7 @@ _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES",
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
 # whatever else belongs to it are struck off, and so on down the list.
 _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
+    ("a window, as in [NOW] or [RANGE 10s]", {"LSQB", "NOW"}, {"ALL", "LBRACE", "RANGE", "TRIPLES"}),
     ("an expression", _CALL | _IRI | {"STRING_LITERAL", "VAR", "LPAR"}, _SIGN | _LITERAL),
     ("a condition in brackets", _CALL | {"LPAR"}, _IRI),
     ("a function call", _CALL, _IRI),
@@ -35,7 +36,7 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
-    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, set()),
+    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM"}),
     ("a modifier (ORDER BY, LIMIT, ...)", {"_ORDER", "_LIMIT"}, {"_GROUP", "_HAVING", "_OFFSET", "VALUES"}),
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
@@ -49,6 +50,7 @@ _WORDS = {
     "INTEGER": "a whole number",
     "IRIREF": "an IRI in angle brackets",
     "COMPUTED": "COMPUTED EVERY",
+    "FINE_UNIT": "a unit: ns, ms, s, m, h or d",
     "LANGTAG": "a language tag",
     "NAME": "a name",
     "PNAME_NS": "a prefix with its colon",
@@ -145,7 +147,7 @@ def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str
     """What is wrong with something that began well, or belongs elsewhere; None if nothing is known."""
     rest = text[start:]
     kind = token.type if token is not None else None
-    if accepted == {"UNIT"} and _FRACTION.match(rest):
+    if accepted in ({"UNIT"}, {"FINE_UNIT"}) and _FRACTION.match(rest):
         return "a time is made of whole numbers, as in 1h30m"
     if rest.startswith(("(", ":")) and (variable := _HYPHENATED.search(text, 0, start)):
         return f"{variable[0]} reads as one variable here; to subtract, put a space after '-'"

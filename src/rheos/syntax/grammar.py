@@ -27,7 +27,11 @@ from rheos.syntax.lexer import SharedLexer
 # name: it is imported only when a query asks for it.
 DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     "sparql": (("sparql.lark",), ("rheos.syntax.build", "Builder")),
-    "csparql": (("sparql.lark", "csparql.lark"), ("rheos.syntax.csparql", "CSparqlBuilder")),
+    "csparql": (
+        ("sparql.lark", "continuous.lark", "csparql.lark"),
+        ("rheos.syntax.csparql", "CSparqlBuilder"),
+    ),
+    "cqels": (("sparql.lark", "continuous.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
 }
 
 

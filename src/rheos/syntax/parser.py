@@ -8,7 +8,7 @@ from lark.exceptions import UnexpectedInput
 
 from rheos.errors import Position, QuerySyntaxError
 from rheos.syntax import ast, explain, scope
-from rheos.syntax.detect import detect
+from rheos.syntax.detect import detect, mixture
 from rheos.syntax.grammar import parser
 from rheos.syntax.terms import Fault
 
@@ -20,6 +20,7 @@ def parse(text: str, dialect: str = "sparql") -> ast.Query:
     """
     try:
         text = _decode(text)
+        _one_language(text)
         query = parser(detect(text) if dialect == "auto" else dialect).parse(text)
         scope.check(query)
     except Fault as fault:
@@ -30,6 +31,14 @@ def parse(text: str, dialect: str = "sparql") -> ast.Query:
     except RecursionError:
         raise QuerySyntaxError("the query is nested too deeply", text, Position(1, 1)) from None
     return query
+
+
+def _one_language(text: str) -> None:
+    """Each grammar would say no more than that it does not know the word of the other."""
+    mixed = mixture(text)
+    if mixed is not None:
+        message = "this mixes C-SPARQL windows (FROM STREAM) and CQELS-QL patterns (STREAM in WHERE)"
+        raise Fault(f"{message}; a query has one kind only", explain.locate(text, mixed))
 
 
 # An escaped backslash goes first: the `u` in "\\u0041" is just a letter.

@@ -1,0 +1,71 @@
+"""The five queries of the CQELS paper: the number of a template and of an author come in, a text goes out.
+
+As printed in section 4.1, with three corrections: the question mark that `loc2` lacks in Q5, the aggregate of
+Q5 as SPARQL 1.1 writes it, and no `FROM NAMED` where a query also reads the default graph: with FROM NAMED
+and no FROM, that graph would be empty (section 13.2 of SPARQL 1.1). Q4 of the paper has none either.
+"""
+
+from __future__ import annotations
+
+from rheos.bench.conference.vocabulary import FLOOR_PLAN, PREFIXES, RFID, author_name
+
+Q1 = f"""{PREFIXES}
+SELECT ?locName ?locDesc
+WHERE {{
+  STREAM <{RFID}> [NOW] {{?person lv:detectedAt ?loc}}
+  GRAPH <{FLOOR_PLAN}> {{?loc lv:name ?locName. ?loc lv:desc ?locDesc}}
+  ?person foaf:name "$Name$".
+}}
+"""
+
+Q2 = f"""{PREFIXES}
+CONSTRUCT {{?person1 lv:reachable ?person2}}
+FROM NAMED <{FLOOR_PLAN}>
+WHERE {{
+  STREAM <{RFID}> [NOW] {{?person1 lv:detectedAt ?loc1}}
+  STREAM <{RFID}> [RANGE 3s] {{?person2 lv:detectedAt ?loc2}}
+  GRAPH <{FLOOR_PLAN}> {{?loc1 lv:connected ?loc2}}
+}}
+"""
+
+Q3 = f"""{PREFIXES}
+SELECT ?coAuthName
+WHERE {{
+  STREAM <{RFID}> [TRIPLES 1] {{?auth lv:detectedAt ?loc}}
+  STREAM <{RFID}> [RANGE 5s] {{?coAuth lv:detectedAt ?loc}}
+  {{ ?paper dc:creator ?auth. ?paper dc:creator ?coAuth.
+    ?auth foaf:name "$Name$". ?coAuth foaf:name ?coAuthName }}
+  FILTER (?auth != ?coAuth)
+}}
+"""
+
+Q4 = f"""{PREFIXES}
+SELECT ?editorName
+WHERE {{
+  STREAM <{RFID}> [TRIPLES 1] {{?auth lv:detectedAt ?loc1}}
+  STREAM <{RFID}> [RANGE 15s] {{?editor lv:detectedAt ?loc2}}
+  GRAPH <{FLOOR_PLAN}> {{?loc1 lv:connected ?loc2}}
+  ?paper dc:creator ?auth. ?paper dcterms:partOf ?proceeding.
+  ?proceeding swrc:editor ?editor. ?editor foaf:name ?editorName.
+  ?auth foaf:name "$Name$"
+}}
+"""
+
+Q5 = f"""{PREFIXES}
+SELECT ?loc2 ?locName (COUNT(DISTINCT ?coAuth) AS ?noCoAuths)
+WHERE {{
+  STREAM <{RFID}> [TRIPLES 1] {{?auth lv:detectedAt ?loc1}}
+  STREAM <{RFID}> [RANGE 30s] {{?coAuth lv:detectedAt ?loc2}}
+  GRAPH <{FLOOR_PLAN}> {{?loc2 lv:name ?locName. ?loc2 lv:connected ?loc1}}
+  {{ ?paper dc:creator ?auth. ?paper dc:creator ?coAuth. ?auth foaf:name "$Name$" }}
+  FILTER (?auth != ?coAuth)
+}}
+GROUP BY ?loc2 ?locName
+"""
+
+TEMPLATES: dict[int, str] = {1: Q1, 2: Q2, 3: Q3, 4: Q4, 5: Q5}
+
+
+def instance(template: int, author: int) -> str:
+    """A template with the name of an author in it; the second has none, and is the same for all."""
+    return TEMPLATES[template].replace("$Name$", author_name(author))

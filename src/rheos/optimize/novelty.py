@@ -1,0 +1,105 @@
+"""What is new: the pattern of a CQELS-QL query comes in, patterns for only what new elements bring go out.
+
+A query of joins, filters, BIND, UNION and projection is *monotone*: more elements never take a solution away,
+so that the new solutions are those with at least one new element. Without its unions such a pattern is a join
+of stream patterns and others, and its new solutions are, for each of the stream patterns, those with a new
+element there, old ones before it and any after it: each combination once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rheos.algebra.nodes import (
+    BGP,
+    Construct,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    Kept,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Query,
+    Reduced,
+    Select,
+    StreamPattern,
+    Union,
+    Values,
+)
+from rheos.algebra.rewrite import below, bottom_up
+from rheos.algebra.variables import has_exists
+
+
+def is_monotone(query: Query) -> bool:
+    """Whether a query only ever gets more solutions: nothing in it, static parts included, is of the kind
+    whose answers semantics takes as a difference of bags."""
+    if not isinstance(query.form, Select | Construct):
+        return False
+    pattern = query.form.pattern
+    # The projection of the query itself is no sub-select, and its order only says how to show things.
+    while isinstance(pattern, Project | OrderBy | Reduced):
+        if isinstance(pattern, OrderBy) and any(has_exists(order.expression) for order in pattern.conditions):
+            return False
+        pattern = pattern.pattern
+    return grows(pattern)
+
+
+def grows(node: Node) -> bool:
+    match node:
+        case BGP() | PathPattern() | Values() | StreamPattern() | Kept():
+            return True
+        case Join(left, right) | Union(left, right):
+            return grows(left) and grows(right)
+        case Filter(condition, pattern) | Extend(pattern, _, condition):
+            return not has_exists(condition) and grows(pattern)
+        case Graph(_, pattern):
+            return grows(pattern)
+    return False
+
+
+def has_streams(node: Node) -> bool:
+    """Whether a pattern looks at a stream anywhere, inside EXISTS too."""
+    return isinstance(node, StreamPattern) or any(map(has_streams, below(node)))
+
+
+def branches(node: Node) -> list[Node]:
+    """A monotone pattern as patterns without UNION whose solutions, taken together, are its own."""
+    match node:
+        case Union(left, right):
+            return branches(left) + branches(right)
+        case Join(left, right):
+            return [Join(one, other) for one in branches(left) for other in branches(right)]
+        case Filter(condition, pattern):
+            return [Filter(condition, branch) for branch in branches(pattern)]
+        case Extend(pattern, variable, expression):
+            return [Extend(branch, variable, expression) for branch in branches(pattern)]
+        case Project(pattern, variables):
+            return [Project(branch, variables) for branch in branches(pattern)]
+    return [node]
+
+
+def changes(branch: Node) -> list[Node]:
+    """The solutions of a pattern without UNION that have a new element, as one pattern for each of its stream
+    patterns: there it is new."""
+    return [_with_parts(branch, new) for new in range(len(stream_patterns(branch)))]
+
+
+def stream_patterns(node: Node) -> list[StreamPattern]:
+    """In the order of the pattern."""
+    if isinstance(node, StreamPattern):
+        return [node]
+    return [leaf for inner in below(node) for leaf in stream_patterns(inner)]
+
+
+def _with_parts(branch: Node, new: int) -> Node:
+    number = -1
+
+    def part(leaf: StreamPattern) -> StreamPattern:
+        nonlocal number
+        number += 1
+        return replace(leaf, part="new" if number == new else "old" if number < new else "all")
+
+    return bottom_up(branch, lambda node: part(node) if isinstance(node, StreamPattern) else node)

@@ -1,0 +1,161 @@
+"""Static parts: a continuous query comes in, the same query with what it asks of static data left to tables
+goes out, and what to fill these tables with.
+
+Static data changes seldom. What a query asks of it is computed when it changes, not with every batch: a join
+of stream patterns and static ones becomes a join with tables, one for each set of static patterns that share
+variables. (Static patterns that share none would only be multiplied with one another.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from rheos.algebra.expressions import Constant
+from rheos.algebra.nodes import (
+    BGP,
+    Dataset,
+    Graph,
+    Join,
+    Kept,
+    LeftJoin,
+    Minus,
+    Node,
+    PathPattern,
+    Query,
+    Select,
+    StreamPattern,
+    Union,
+    Values,
+)
+from rheos.algebra.rewrite import Rewrite, below, in_query
+from rheos.algebra.variables import certain, in_scope
+from rheos.optimize.novelty import has_streams
+
+# The graphs that a part can read beside those that it names: the default graph, and all that there are.
+DEFAULT, EVERY = "", "*"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticPart:
+    """What a table is filled with: the solutions of a query on static data, with columns in its order.
+
+    A change of one of the graphs that it `reads` makes the table out of date.
+    """
+
+    table: str
+    query: Query
+    reads: frozenset[str]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        assert isinstance(self.query.form, Select)
+        return self.query.form.variables
+
+
+def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
+    """The query with tables in the place of its static parts."""
+    parts: dict[str, StaticPart] = {}
+
+    def kept(node: Node) -> Node:
+        variables = tuple(sorted(in_scope(node)))
+        asked = Query(Select(node, variables), query.dataset)
+        table = "kept_" + hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
+        parts[table] = StaticPart(table, asked, reads(node, query.dataset))
+        return Kept(table, variables, certain(node))
+
+    def rewrite(node: Node) -> Node:
+        if is_plain(node):
+            return node
+        if not has_streams(node):
+            return kept(node)
+        match node:
+            case Join():
+                found = [one for operand in flatten(node) for one in components(operand)]
+                static = [one for one in found if not has_streams(one) and not is_plain(one)]
+                others = [rewrite(one) for one in found if has_streams(one) or is_plain(one)]
+                return joined([*others, *(kept(joined(group)) for group in connected(static))])
+            case LeftJoin(left, right, condition):
+                return LeftJoin(rewrite(left), rewrite(right), condition)
+            case Minus(left, right):
+                return Minus(rewrite(left), rewrite(right))
+            case Union(left, right):
+                return Union(rewrite(left), rewrite(right))
+        return _rewritten(node, rewrite)
+
+    return in_query(query, rewrite), tuple(parts.values())
+
+
+def is_plain(node: Node) -> bool:
+    """Whether a pattern is static but asks nothing of the data."""
+    return isinstance(node, Values | Kept) or node == BGP()
+
+
+def _rewritten(node: Node, rewrite: Rewrite) -> Node:
+    """The node with its operand rewritten; patterns inside EXISTS stay: they may look at the row outside."""
+    if isinstance(node, StreamPattern):
+        return node
+    assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | Kept)
+    return replace(node, pattern=rewrite(node.pattern))
+
+
+def flatten(node: Node) -> list[Node]:
+    """The operands of a chain of joins."""
+    return flatten(node.left) + flatten(node.right) if isinstance(node, Join) else [node]
+
+
+def joined(nodes: Sequence[Node]) -> Node:
+    """The join of patterns; basic ones become one again."""
+    basic = [node for node in nodes if isinstance(node, BGP)]
+    others = [node for node in nodes if not isinstance(node, BGP)]
+    together = BGP(tuple(pattern for node in basic for pattern in node.patterns))
+    return reduce(Join, [*others, together] if together.patterns or not others else others)
+
+
+def components(node: Node) -> list[Node]:
+    """A basic graph pattern as those of its parts that share no variables, also inside GRAPH <name>."""
+    match node:
+        case BGP(patterns) if patterns:
+            return [joined(group) for group in connected([BGP((pattern,)) for pattern in patterns])]
+        case Graph(Constant(), BGP() as basic):
+            return [Graph(node.name, part) for part in components(basic)]
+    return [node]
+
+
+def connected(nodes: Iterable[Node]) -> list[list[Node]]:
+    """The patterns in groups, such that those of different groups share no variable."""
+    groups: list[list[Node]] = []
+    for node in nodes:
+        near = [group for group in groups if any(in_scope(node) & in_scope(other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([other for group in near for other in group] + [node])
+    return groups
+
+
+def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozenset[str]:
+    """The graphs that a pattern looks at; `graph` is the one that it is evaluated in."""
+    match node:
+        case BGP() | PathPattern():
+            merged = dataset is not None and dataset.default and graph == DEFAULT
+            return frozenset(dataset.default) if dataset is not None and merged else frozenset({graph})
+        case Graph(Constant(name), pattern):
+            return reads(pattern, dataset, name)
+        case Graph(_, pattern):
+            return reads(pattern, dataset, EVERY)
+    return frozenset().union(*(reads(inner, dataset, graph) for inner in below(node)))
+
+
+def has_static(node: Node) -> bool:
+    """Whether a pattern looks at static data anywhere."""
+    if isinstance(node, BGP | PathPattern):
+        return node != BGP()
+    return any(map(has_static, below(node)))
+
+
+def kept_in(node: Node) -> list[Kept]:
+    """The tables that a pattern reads."""
+    if isinstance(node, Kept):
+        return [node]
+    return [table for inner in below(node) for table in kept_in(inner)]

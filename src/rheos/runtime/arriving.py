@@ -1,0 +1,362 @@
+"""The evaluation of CQELS-QL on a batch: the live elements of streams and a span of time come in, what is new
+at every tick in it goes out.
+
+As with the windows of C-SPARQL it is a pure function of the elements, the static data and the span. All the
+ticks of a batch are answered by one statement; the order of its joins is chosen from what there is to join.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.expressions import Variable
+from rheos.algebra.families import CONSTANTS, skeleton
+from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced
+from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
+from rheos.optimize.flows import Flow, Size
+from rheos.optimize.novelty import branches, changes, is_monotone, stream_patterns
+from rheos.optimize.push_filters import push_filters
+from rheos.optimize.static_parts import StaticPart, has_static, keep_static, kept_in
+from rheos.optimize.statistics import Statistics
+from rheos.runtime.buckets import Bucketed, in_buckets, instants_of, width_of
+from rheos.runtime.buffers import NEVER
+from rheos.runtime.evaluation import Answers
+from rheos.runtime.instants import End, Marks, next_multiple
+from rheos.runtime.place import Place
+from rheos.runtime.ticks import Arrived, Held, Ticks, held_by, matches, slide_of, ticks_of
+from rheos.sql.arriving import ArrivingStatement, compile_difference, compile_new
+from rheos.sql.continuous import INSTANTS
+from rheos.sql.dialect import Dialect
+from rheos.sql.relation import clause_name
+
+# A query that is not monotone has a row at every tick of its interval: a batch is cut where these are more.
+SPREAD_ROWS = 2_000_000
+# The different values of a column are counted in so many rows of it.
+SAMPLE = 1_000
+
+Part = Literal["all", "old", "new"]
+PARTS: tuple[Part, ...] = ("all", "old", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A query of CQELS-QL as it is registered; those of the same `skeleton` are a family, and differ only in
+    their `constants`."""
+
+    query: Arriving
+    skeleton: str
+    constants: tuple[str, ...]
+    asks_graphs: bool = False
+
+    @classmethod
+    def of(cls, query: Arriving) -> Arrival:
+        marked, constants = skeleton(query)
+        digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
+        return cls(query, digest, constants, Prepared.of(query).asks_graphs)
+
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        """Where the clock goes when all streams have ended, given the ends of those that had any elements;
+        None where none had."""
+        if not ends:
+            return None
+        last = max(found.time for found in ends.values())
+        return max([last, *(next_multiple(last, slide) for slide in slides_of(self.query))])
+
+    def due(self, after: int, until: int) -> bool:
+        """Whether there can be a tick between two times."""
+        return after < until
+
+    def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
+        """Which elements of a stream a tick after a time, or the last one before it, can still see.
+
+        `elements` are those of all the streams of the query, with their places.
+        """
+        times = {name: elements[name].column("time").to_numpy() for name in streams_of(self.query)}
+        passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
+        before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
+        time, count = times[stream], passed[stream]
+        kept: Marks = time > until
+        kept[max(0, count - 1) : count] = True  # the last one says when the last tick was
+        for clause in self.query.windows:
+            if clause.stream != stream:
+                continue
+            match clause.window:
+                case RangeWindow(range_, None):
+                    kept |= time + range_ >= before
+                case RangeWindow(range_, slide) if slide is not None:
+                    kept |= (time + range_) // slide * slide + slide > until
+                case LastWindow(triples):
+                    kept[matches(elements[stream].slice(0, count), clause.patterns)[-triples:]] = True
+                case AllWindow():
+                    kept[:] = True
+        return kept
+
+
+def streams_of(query: Arriving) -> tuple[str, ...]:
+    """In the order in which the query names them."""
+    return tuple(dict.fromkeys(clause.stream for clause in query.windows))
+
+
+def slides_of(query: Arriving) -> tuple[int, ...]:
+    found = (slide_of(clause.window) for clause in query.windows)
+    return tuple(sorted({slide for slide in found if slide is not None}))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
+
+    query: Arriving
+    parts: tuple[StaticPart, ...]
+    monotone: bool
+
+    @classmethod
+    def of(cls, query: Arriving) -> Prepared:
+        pushed = push_filters(query.query, Statistics(0, {}))
+        kept, parts = keep_static(pushed)
+        return cls(replace(query, query=kept), parts, is_monotone(query.query))
+
+    @property
+    def pattern(self) -> Node:
+        return self.query.query.form.pattern
+
+    @property
+    def asks_graphs(self) -> bool:
+        """Whether anything but its static parts looks at static data."""
+        return has_static(self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """What is new: rows (member, instant, at, columns) in order, and the flow by which it was found."""
+
+    rows: pa.Table
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSize:
+    """How many elements a window holds in a batch, how many of them are old, and about how many different
+    values they have as subject, predicate and object."""
+
+    rows: int
+    old: int
+    different: Mapping[str, float]
+
+    def of(self, part: Part) -> int:
+        return {"all": self.rows, "old": self.old, "new": self.rows - self.old}[part]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a query sees of its streams in a batch: its windows in so many buckets, and its ticks."""
+
+    windows: tuple[Bucketed, ...]
+    instants: pa.Table
+    sizes: tuple[WindowSize, ...]
+    buckets: int
+
+
+@dataclass
+class Windows:
+    """The windows of queries on one batch: what one of them needs that another has made is used again.
+
+    `elements` are the live elements of each stream with their places. A batch stays `whole`, however large,
+    for a place that can hold more than memory.
+    """
+
+    elements: Mapping[str, pa.Table]
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
+        self._held: dict[Hashable, tuple[Held, WindowSize]] = {}
+        self._bucketed: dict[Hashable, Bucketed] = {}
+
+    def opened(
+        self, query: Arriving, after: int, until: int, since: Mapping[str, int], *, monotone: bool
+    ) -> Opened | int:
+        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
+        two, if there are too many rows at too many ticks.
+
+        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        """
+        clauses, seen = query.windows, tuple(sorted(since.items()))
+        # Windows that slide make ticks of their own.
+        span: Hashable = (streams_of(query), after, until, seen, clauses if slides_of(query) else ())
+        if span not in self._ticks:
+            arrived = {
+                stream: Arrived.of(self.elements[stream], after, until, since.get(stream, 0))
+                for stream in streams_of(query)
+            }
+            self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
+        streams, ticks = self._ticks[span]
+        found = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
+        held = [window for window, _ in found]
+        middle = None if monotone or self.whole else middle_of(ticks, held)
+        if middle is not None:
+            return middle
+        width = width_of(ticks, held)
+        windows = (
+            self._in_buckets((span, clause, width, monotone), window)
+            for clause, window in zip(clauses, held, strict=True)
+        )
+        before = not monotone and ticks.before != NEVER
+        instants = instants_of(ticks, 0 if before else 1, width)
+        return Opened(tuple(windows), instants, tuple(size for _, size in found), ticks.count // width + 1)
+
+    def _held_by(
+        self, span: Hashable, clause: ArrivalClause, arrived: Arrived, ticks: Ticks
+    ) -> tuple[Held, WindowSize]:
+        key = span, clause
+        if key not in self._held:
+            held = held_by(clause, arrived, ticks)
+            self._held[key] = held, WindowSize(len(held.start), held.old, different_values(held))
+        return self._held[key]
+
+    def _in_buckets(self, key: tuple[Hashable, ArrivalClause, int, bool], window: Held) -> Bucketed:
+        *_, width, monotone = key
+        if key not in self._bucketed:
+            self._bucketed[key] = in_buckets(window, width, clipped=not monotone)
+        return self._bucketed[key]
+
+
+@dataclass
+class ArrivingBatch:
+    """The evaluation of queries on one batch in this process; `kept` tells the sizes of the tables of static
+    parts, which the place has."""
+
+    place: Place
+    elements: Mapping[str, pa.Table]
+    kept: Mapping[str, Size] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._windows = Windows(self.elements)
+
+    def novelty(
+        self,
+        prepared: Prepared,
+        after: int,
+        until: int,
+        since: Mapping[str, int] | None = None,
+        constants: pa.Table | None = None,
+    ) -> Novelty:
+        """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
+        query = prepared.query
+        opened = self._windows.opened(query, after, until, since or {}, monotone=prepared.monotone)
+        if isinstance(opened, int):
+            first = self.novelty(prepared, after, opened, since, constants)
+            second = self.novelty(prepared, opened, until, since, constants)
+            return following(first, second)
+        for number, window in enumerate(opened.windows, start=1):
+            for part in PARTS:
+                self.place.put(clause_name(number, part), window.part(part))
+        self.place.put(INSTANTS, opened.instants)
+        return answered(prepared, opened.sizes, opened.buckets, constants, self.kept, self.place)
+
+
+def answered(
+    prepared: Prepared,
+    windows: Sequence[WindowSize],
+    buckets: int,
+    constants: pa.Table | None,
+    kept: Mapping[str, Size],
+    place: Place,
+) -> Novelty:
+    """What is new in a place that has the windows of these sizes, the ticks, and the kept tables."""
+    sizes: dict[Node, Size] = {}
+    for leaf in stream_patterns(prepared.pattern):
+        window = windows[leaf.window - 1]
+        terms = zip("spo", leaf.pattern.terms, strict=True)
+        different = {t.name: window.different[name] for name, t in terms if isinstance(t, Variable)}
+        for part in PARTS:
+            # A flow starts with all that is new, and meets of the others what is in the same bucket.
+            rows = window.of(part) / (1 if part == "new" else buckets)
+            sizes[replace(leaf, part=part)] = Size(rows, different)
+    for table in kept_in(prepared.pattern):
+        sizes[table] = kept.get(table.table, Size(1.0))
+        if table.table == CONSTANTS and constants is not None:
+            place.put(CONSTANTS, constants)
+            sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))
+    statement, flow = planned(prepared, sizes, place.dialect)
+    return Novelty(place.new(statement), flow)
+
+
+def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
+    """Where to cut a batch in two that has too many rows at too many ticks; None if it has not."""
+    if sum(int((window.end - window.start).sum()) for window in windows) <= SPREAD_ROWS:
+        return None
+    middle = int(ticks.time[(ticks.count - 1) // 2])
+    return middle if middle < ticks.time[-1] else None
+
+
+def following(first: Novelty, second: Novelty) -> Novelty:
+    """The rows of a span and of the next; the numbers of its instants go on after those of the first."""
+    last = pc.max(first.rows.column("instant")).as_py() or 0
+    numbers = pc.add(second.rows.column("instant"), last)
+    later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field("instant").type))
+    rows = pa.concat_tables([first.rows, later])
+    order = np.argsort(rows.column("member").to_numpy(), kind="stable")
+    return Novelty(rows.take(pa.array(order)), second.flow)
+
+
+def different_values(window: Held) -> dict[str, float]:
+    """About how many different terms the elements of a window have in each place, from the last of them."""
+    sample = window.elements.slice(max(0, len(window.start) - SAMPLE))
+    return {name: float(max(1, pc.count_distinct(sample.column(name)).as_py())) for name in "spo"}
+
+
+def planned(
+    prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect
+) -> tuple[ArrivingStatement, str]:
+    """The statement whose joins are in the order that suits the sizes, and that order in words."""
+    query, flow = prepared.query.query, Flow(sizes, {part.table: part.query for part in prepared.parts})
+    if not prepared.monotone:
+        pattern = flow.ordered(prepared.pattern)
+        whole = Query(replace(query.form, pattern=pattern), query.dataset)
+        return _difference(whole, dialect, prepared.query.name), str(flow)
+    pattern, orders = prepared.pattern, None
+    while isinstance(pattern, Project | OrderBy | Reduced):
+        orders = pattern if isinstance(pattern, OrderBy) else orders
+        pattern = pattern.pattern
+    new = (change for branch in branches(pattern) for change in changes(branch))
+    patterns = tuple(flow.ordered(change) for change in new)
+    return _new(query, patterns, orders, dialect, prepared.query.name), str(flow)
+
+
+# A statement is compiled once for an order of its joins, in each process that runs it.
+
+
+@lru_cache(maxsize=4096)
+def _difference(query: Query, dialect: Dialect, name: str) -> ArrivingStatement:
+    return compile_difference(query, dialect, name)
+
+
+@lru_cache(maxsize=4096)
+def _new(
+    query: Query, patterns: tuple[Node, ...], orders: OrderBy | None, dialect: Dialect, name: str
+) -> ArrivingStatement:
+    return compile_new(query, patterns, orders, dialect, name)
+
+
+def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
+    """What is new for each of the members of a family that has something, by name."""
+    rows = new.rows
+    numbers = rows.column("member").to_numpy()
+    answers = rows.drop_columns(["member"])
+    present, starts = np.unique(numbers, return_index=True)
+    found = {}
+    for number, start, end in zip(present.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+        own = answers.slice(start, end - start)
+        instants = own.column("instant").to_numpy()
+        first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
+        found[members[number]] = Answers(own.select(["instant", "at"]).take(pa.array(first)), own)
+    return found

@@ -1,0 +1,122 @@
+"""Static parts as tables: the queries of families on static data come in, files of their solutions go out.
+
+The driver fills a table when a query first needs it, and again when one of the graphs that it reads has
+changed, or the constants of its family have. Tasks read the files, and keep the tables for the next batch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.expressions import Variable
+from rheos.algebra.families import Family
+from rheos.algebra.nodes import Join, Query, Values
+from rheos.execute.base import Executor
+from rheos.optimize import optimize
+from rheos.optimize.flows import Size
+from rheos.optimize.static_parts import DEFAULT, EVERY, StaticPart
+from rheos.sql.statement import compile_query
+from rheos.store.graphs import StaticGraphs
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTable:
+    """A table in a file, with columns c1, c2, …; how many rows it has, and values in each column."""
+
+    path: str
+    size: Size
+
+
+@dataclass
+class KeptTables:
+    """The tables of the driver, in a folder that all machines see; `executor` is where graphs are asked."""
+
+    graphs: StaticGraphs
+    folder: Path
+    executor: Callable[[], Executor]
+    tables: dict[str, tuple[object, KeptTable]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
+        """The tables of these parts, those filled anew that have to be; others are forgotten."""
+        needed: dict[str, tuple[object, KeptTable]] = {}
+        for family, part in families:
+            constants = constants_of(family, part)
+            state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
+            known = self.tables.get(part.table)
+            if known is None or known[0] != state:
+                known = state, self._filled(part, constants)
+            needed[part.table] = known
+        used = {table.path for _, table in needed.values()}
+        for _, table in self.tables.values():
+            if table.path not in used:
+                Path(table.path).unlink(missing_ok=True)
+        self.tables = needed
+        return {name: table for name, (_, table) in needed.items()}
+
+    def _version(self, graph: str) -> int:
+        if graph == EVERY:
+            return self.graphs.named_version
+        return self.graphs.version_of(None if graph == DEFAULT else graph[1:-1])
+
+    def _filled(self, part: StaticPart, constants: Values | None) -> KeptTable:
+        executor = self.executor()
+        plan = optimize(restricted(part.query, constants), self.graphs.statistics)
+        rows = executor.run(compile_query(plan, executor.dialect))
+        different = {
+            name: float(max(1, pc.count_distinct(rows.column(at)).as_py()))
+            for at, name in enumerate(part.variables)
+        }
+        path = self.folder / f"{part.table}-{next(self._numbers)}.arrow"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = [f"c{at}" for at in range(1, len(part.variables) + 1)]
+        table = rows.rename_columns(columns) if columns else pa.table({"unit": [1] * len(rows)})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        return KeptTable(str(path), Size(len(rows), different))
+
+
+def constants_of(family: Family, part: StaticPart) -> Values | None:
+    """The different constants of a family's members that a part asks for, in order."""
+    names = [name for name in family.variables if name in part.variables]
+    if not names:
+        return None
+    places = [family.variables.index(name) for name in names]
+    rows = sorted({tuple(row[at] for at in places) for row in family.rows})
+    return Values(tuple(map(Variable, names)), tuple(rows))
+
+
+def restricted(query: Query, constants: Values | None) -> Query:
+    """The query of a part, for these constants only."""
+    if constants is None:
+        return query
+    return replace(query, form=replace(query.form, pattern=Join(constants, query.form.pattern)))
+
+
+def load_kept(
+    connection: duckdb.DuckDBPyConnection, kept: Mapping[str, KeptTable], loaded: dict[str, str]
+) -> None:
+    """Have the tables in a database; `loaded` tells which file each was read from, and is kept up to date."""
+    for name in loaded.keys() - kept.keys():
+        connection.execute(f"DROP TABLE {name}")
+        del loaded[name]
+    for name, table in kept.items():
+        if loaded.get(name) != table.path:
+            connection.register("incoming", read_kept(table))
+            connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")
+            connection.unregister("incoming")
+            loaded[name] = table.path
+
+
+def read_kept(table: KeptTable) -> pa.Table:
+    with pa.memory_map(table.path) as source:
+        return pa.ipc.open_file(source).read_all()
