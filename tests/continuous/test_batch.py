@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.translate import translate_continuous
-from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation, retained
+from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
 from rheos.runtime.instants import End
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
@@ -129,7 +129,7 @@ def test_new_blank_nodes_do_not_depend_on_batches() -> None:
     for window in ("[RANGE 4s STEP 2s]", "[RANGE TRIPLES 2]"):
         asked = evaluation(NEW, window, "STREAM q")
         whole = answer(asked, SOME)
-        kept = retained([(asked, 2 * SECOND)], STREAM, SOME)
+        kept = SOME.filter(pa.array(asked.live(STREAM, {STREAM: SOME}, 2 * SECOND)))
         parts = labels(answer(asked, SOME, until=2)) | labels(answer(asked, kept, after=2))
         assert parts == labels(whole)
 
@@ -144,8 +144,8 @@ def test_what_is_kept_is_what_can_still_be_seen() -> None:
 
     def kept(window: str, until: float) -> list[int]:
         asked = evaluation("SELECT * { ?s ?p ?o }", window)
-        seen = retained([(asked, int(until * SECOND))], STREAM, found).column("time").to_pylist()
-        return [time // SECOND for time in seen]
+        live = asked.live(STREAM, {STREAM: found}, int(until * SECOND))
+        return [time // SECOND for time in found.filter(pa.array(live)).column("time").to_pylist()]
 
     assert kept("[RANGE 10s STEP 5s]", 12) == [*range(6, 20)]
     assert kept("[RANGE 5s STEP 5s]", 15) == [*range(16, 20)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, Place, retained
+from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, Place
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case
 from tests.continuous.reference import Answer, Case, Element, answers
@@ -54,7 +54,10 @@ def evaluated(
             rows[instant][tuple(row)] += 1
         times = answer.instants.column("at").to_pylist()
         found += zip(times, rows.values(), strict=True)
-        live = {name: retained([(evaluation, until)], name, elements) for name, elements in live.items()}
+        live = {
+            name: elements.filter(pa.array(evaluation.live(name, live, until)))
+            for name, elements in live.items()
+        }
     return found
 
 
