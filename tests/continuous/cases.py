@@ -54,6 +54,10 @@ QUERIES = [
     Text("SELECT *", "{ VALUES ?a { :a :b } OPTIONAL { ?a :p ?b } }"),
     Text("CONSTRUCT { ?b :r ?a }", "{ ?a :p ?b }"),
     Text("ASK", "{ ?a :p ?a }"),
+    Text("SELECT ?a (SUM(IF(EXISTS { ?b :q ?c }, 1, 0)) AS ?n)", "{ ?a :p ?b }", "GROUP BY ?a"),
+    Text("SELECT ?t (SUM(IF(EXISTS { ?a :p ?c }, 1, 0)) AS ?n)", "{ ?a :static ?t }", "GROUP BY ?t"),
+    Text("SELECT (COUNT(DISTINCT IF(EXISTS { ?b :q ?c FILTER(?c != ?a) }, ?a, ?b)) AS ?n)", "{ ?a :p ?b }"),
+    Text("SELECT ?a", "{ ?a :p ?b }", "GROUP BY ?a HAVING (MAX(IF(NOT EXISTS { ?b :q ?c }, 1, 0)) = 1)"),
 ]
 
 LATER = '"1970-01-01T00:00:07Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'

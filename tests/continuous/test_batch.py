@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 from rheos.algebra.translate import translate_continuous
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
@@ -75,6 +76,24 @@ def test_rows_come_in_an_order_that_nothing_else_decides() -> None:
     assert ends == [(5, "x", "c"), (5, "y", "a"), (5, "y", "b"), (10, "x", "a"), (10, "z", "z")]
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("SELECT ?s ?o { ?s :p ?o } ORDER BY ?o LIMIT 2", [("a", "y"), ("b", "y")]),
+        ("SELECT ?o ?s { ?s :p ?o } LIMIT 2", [("y", "a"), ("y", "b")]),
+        ("SELECT ?o ?s { ?s :p ?o } ORDER BY DESC(?o) OFFSET 3", [("y", "c"), ("y", "d")]),
+        ("SELECT ?o { { SELECT ?o ?s { ?s :p ?o } ORDER BY ?s LIMIT 1 } }", [("y",)]),
+        ("SELECT DISTINCT ?s { ?s :p ?o } ORDER BY ?o LIMIT 1", [("a",)]),
+    ],
+)
+def test_what_limit_cuts_off_does_not_depend_on_arrival(text: str, kept: list[tuple[str, ...]]) -> None:
+    triples = ["c p y", "a p z", "b p y", "d p y", "a p y"]
+    for first in range(5):
+        found = elements(*((triple, 1) for triple in triples[first:] + triples[:first]))
+        rows = answer(evaluation(text, "[RANGE 5s TUMBLING]"), found).rows.to_pylist()
+        assert [tuple(row[name][-2] for name in row if name not in ("instant", "at")) for row in rows] == kept
+
+
 def test_instants_with_no_row_are_reported() -> None:
     found = answer(evaluation("SELECT ?s { ?s :q ?o }", "[RANGE 5s TUMBLING]"), elements(("a p b", 1)))
     assert found.instants.column("at").to_pylist() == [5 * SECOND]
@@ -106,15 +125,11 @@ def test_new_blank_nodes_are_new_in_every_solution_and_at_every_instant() -> Non
     assert len(labels(physical)) == physical.rows.num_rows // 2 == 1 + 2 + 2 + 2 + 2
 
 
-def retained(asked: Evaluation, found: pa.Table, until: int) -> pa.Table:
-    return found.filter(pa.array(asked.live(STREAM, {STREAM: found}, until)))
-
-
 def test_new_blank_nodes_do_not_depend_on_batches() -> None:
     for window in ("[RANGE 4s STEP 2s]", "[RANGE TRIPLES 2]"):
         asked = evaluation(NEW, window, "STREAM q")
         whole = answer(asked, SOME)
-        kept = retained(asked, SOME, 2 * SECOND)
+        kept = SOME.filter(pa.array(asked.live(STREAM, {STREAM: SOME}, 2 * SECOND)))
         parts = labels(answer(asked, SOME, until=2)) | labels(answer(asked, kept, after=2))
         assert parts == labels(whole)
 
@@ -129,8 +144,8 @@ def test_what_is_kept_is_what_can_still_be_seen() -> None:
 
     def kept(window: str, until: float) -> list[int]:
         asked = evaluation("SELECT * { ?s ?p ?o }", window)
-        seen = retained(asked, found, int(until * SECOND)).column("time").to_pylist()
-        return [time // SECOND for time in seen]
+        live = asked.live(STREAM, {STREAM: found}, int(until * SECOND))
+        return [time // SECOND for time in found.filter(pa.array(live)).column("time").to_pylist()]
 
     assert kept("[RANGE 10s STEP 5s]", 12) == [*range(6, 20)]
     assert kept("[RANGE 5s STEP 5s]", 15) == [*range(16, 20)]

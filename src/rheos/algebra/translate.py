@@ -368,10 +368,13 @@ class Translator:
                     return self.aggregate(Aggregate("SAMPLE", variable))  # 18.2.4.1
                 return variable
             case ast.Call(_, name, arguments):
+                if name == "TIMESTAMP":
+                    self.check_timestamp(expression)
                 return self.call(name, tuple(map(self.expression, arguments)))
             case ast.FunctionCall(_, function, arguments):
                 name = self.names.iri(function)
                 if name == TIMESTAMP and len(arguments) == 3:
+                    self.check_timestamp(expression)
                     return Call("TIMESTAMP", tuple(map(self.expression, arguments)))
                 self.check_function(name, expression)
                 return self.call(name, tuple(map(self.expression, arguments)))
@@ -394,6 +397,16 @@ class Translator:
         if known and (not known.accepts(len(call.arguments)) or call.distinct):
             message = f"<{name}> takes {known.arity} and no DISTINCT"
             raise QuerySyntaxError(message, self.names.text, call.position)
+
+    def check_timestamp(self, call: ast.Call | ast.FunctionCall) -> None:
+        """After GROUP BY there are groups, and no triple that a pattern has matched."""
+        if self.grouped is None:
+            return
+        asked = [argument.name for argument in call.arguments if isinstance(argument, ast.Var)]
+        keys = [name for name in asked if Variable(name) in self.grouped]
+        what = f"?{keys[0]} is the key of a group here" if keys else "timestamp is asked of a group here"
+        message = f"{what}, and a group has no time; MAX(timestamp(…)) is the latest of its triples"
+        raise QuerySyntaxError(message, self.names.text, call.position)
 
     def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
         if name in ("IRI", "URI"):

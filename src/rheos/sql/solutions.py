@@ -220,10 +220,10 @@ def ordered(relation: Relation) -> str:
 
 
 def row_number(rows: Rows) -> str:
-    """The place of a row in the order of its relation, counted for each key."""
+    """The place of a row in the order of its relation, counted for each key. Where the order does not decide,
+    the terms do: which rows are cut off then depends on nothing but the rows."""
     keys = ", ".join(f"{rows.alias}.{key.column}" for key in rows.relation.keys)
     items = [f"{rows.alias}.{item.column} {item.direction}" for item in rows.relation.sort]
-    # Without an order any will do, but a window needs one.
-    order = ", ".join(items) or f"{rows.alias}.{(rows.columns() or ['1'])[0].split('.')[-1]}"
+    items += [f"{rows.alias}.{rows.compiler.column(name)} NULLS FIRST" for name in rows.relation.variables]
     partition = f"PARTITION BY {keys} " if keys else ""
-    return f"row_number() OVER ({partition}ORDER BY {order})"
+    return f"row_number() OVER ({partition}ORDER BY {', '.join(items) or '1'})"
