@@ -54,16 +54,21 @@ class StaticPart:
         return self.query.form.variables
 
 
+def static_part(node: Node, dataset: Dataset | None) -> StaticPart:
+    """A pattern on static data as a table; equal ones have the same."""
+    asked = Query(Select(node, tuple(sorted(in_scope(node)))), dataset)
+    table = "kept_" + hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
+    return StaticPart(table, asked, reads(node, dataset))
+
+
 def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
     """The query with tables in the place of its static parts."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
-        variables = tuple(sorted(in_scope(node)))
-        asked = Query(Select(node, variables), query.dataset)
-        table = "kept_" + hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
-        parts[table] = StaticPart(table, asked, reads(node, query.dataset))
-        return Kept(table, variables, certain(node))
+        part = static_part(node, query.dataset)
+        parts[part.table] = part
+        return Kept(part.table, part.variables, certain(node))
 
     def rewrite(node: Node) -> Node:
         if is_plain(node):

@@ -10,9 +10,11 @@ import pyarrow as pa
 from rheos.errors import EvaluationError
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.functions import hashes
+from rheos.sql.relation import OCCURRENCE
 
 
 class Place(Protocol):
@@ -50,6 +52,10 @@ class Place(Protocol):
         """
 
 
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        """What occurred: when it ended, when it started, and the columns of the statement, in its order."""
+
+
 class DuckPlace:
     """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed."""
 
@@ -81,6 +87,9 @@ class DuckPlace:
         finally:
             self.run("SET disabled_optimizers = ''")
         return rows.rename_columns(["member", "instant", "at", *statement.columns])
+
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        return self._answers(statement.sql).rename_columns([*OCCURRENCE[::-1], *statement.columns])
 
     def _answers(self, sql: str) -> pa.Table:
         if "rheos_sha" in sql:

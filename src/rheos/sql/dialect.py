@@ -312,6 +312,10 @@ class Dialect(ABC):
         """A number of its own for each row of a SELECT."""
 
     @abstractmethod
+    def whole_quotient(self, number: str, divisor: int) -> str:
+        """A BIGINT divided by a number, without what is left over."""
+
+    @abstractmethod
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
         """An item of FROM with each of its rows beside every number from a start up to an end, without it;
         rows with none are lost."""

@@ -202,6 +202,9 @@ class DuckDB(Dialect):
     def row_id(self) -> str:
         return "row_number() OVER ()"
 
+    def whole_quotient(self, number: str, divisor: int) -> str:
+        return f"{number} // {divisor}"
+
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
         return f"{item}, unnest(range({start}, {end})) AS {alias}({column})"
 

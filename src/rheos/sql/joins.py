@@ -16,7 +16,7 @@ from rheos.algebra.variables import certain, has_exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, OCCURRENCE, TIMELESS, Key, Relation, nested, select
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
@@ -79,6 +79,20 @@ class Pair:
             found.append(compatible(column, self.left_alias, self.right_alias, *bound))
         return found
 
+    @property
+    def starting(self) -> str:
+        """When the merged solution starts, if one of the two occurs."""
+        return self._of_both("least", OCCURRENCE[0])
+
+    @property
+    def ending(self) -> str:
+        return self._of_both("greatest", OCCURRENCE[1])
+
+    def _of_both(self, function: str, column: str) -> str:
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        times = [f"{alias}.{column}" for side, alias in sides if side.occurs]
+        return times[0] if len(times) == 1 else f"{function}({', '.join(times)})"
+
     def value(self, variable: str) -> str:
         """The column of a variable in the merged solution."""
         column = self.compiler.column(variable)
@@ -104,6 +118,8 @@ class Pair:
         keys = [f"{from_left.get(key, self.right_alias)}.{key.column}" for key in self.keys]
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         keys += intersection([alias for side, alias in sides if side.valid])
+        if self.left.occurs or self.right.occurs:
+            keys += [f"{self.starting} AS {OCCURRENCE[0]}", f"{self.ending} AS {OCCURRENCE[1]}"]
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
@@ -225,18 +241,21 @@ def union(node: Union, context: Context, compiler: Compiler) -> Relation:
 def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Compiler) -> Relation:
     """The rows of relations that have the same keys; what one does not bind is NULL in its rows."""
     valid = any(operand.valid for operand in operands)
+    occurs = any(operand.occurs for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
     parts = []
     for operand in operands:
         columns = operand.carried
         if valid and not operand.valid:
             columns += [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+        if occurs and not operand.occurs:
+            columns += [f"{time} AS {column}" for time, column in zip(TIMELESS, OCCURRENCE, strict=True)]
         for name in variables:
             column = compiler.column(name)
             columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
     sql = "\nUNION ALL\n".join(parts)
-    return Relation(sql, variables, certain, operands[0].keys, valid=valid)
+    return Relation(sql, variables, certain, operands[0].keys, valid=valid, occurs=occurs)
 
 
 def flatten(node: Node) -> list[Node]:

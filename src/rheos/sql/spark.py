@@ -180,6 +180,9 @@ class Spark(Dialect):
     def row_id(self) -> str:
         return "monotonically_increasing_id()"
 
+    def whole_quotient(self, number: str, divisor: int) -> str:
+        return f"{number} div {divisor}"
+
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
         numbers = f"sequence(CAST({start} AS BIGINT), CAST({end} AS BIGINT) - 1)"
         return f"{item}\nLATERAL VIEW explode({numbers}) {alias} AS {column}"
