@@ -7,9 +7,8 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +16,6 @@ import pyarrow as pa
 
 from rheos.algebra.nodes import (
     BGP,
-    Filter,
     Graph,
     Group,
     Join,
@@ -25,17 +23,15 @@ from rheos.algebra.nodes import (
     Node,
     PathPattern,
     Query,
-    Select,
     StreamPattern,
     TriplePattern,
     Union,
     Values,
 )
-from rheos.algebra.rewrite import below, bottom_up, has_streams, operands
+from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
 from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.events import (
-    NOTHING,
     all_patterns,
     below_all,
     bounds,
@@ -44,8 +40,8 @@ from rheos.optimize.events import (
     remembered,
 )
 from rheos.optimize.push_filters import push_filters
-from rheos.optimize.statistics import Statistics
 from rheos.optimize.static_parts import StaticPart, static_part
+from rheos.optimize.statistics import Statistics
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place

@@ -51,7 +51,6 @@ class Place(Protocol):
         Joins are done in the order in which they are written.
         """
 
-
     def solutions(self, statement: DetectingStatement) -> pa.Table:
         """What occurred: when it ended, when it started, and the columns of the statement, in its order."""
 
