@@ -226,6 +226,51 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class SeqJoin:
+    """SEQ of EP-SPARQL: the left ends before the right starts."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class SeqRightJoin:
+    """OPTIONALSEQ: the left, which is optional, ends before the right starts."""
+
+    left: Node
+    right: Node
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EqJoin:
+    """EQUALS: both start and end together."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class EqLeftJoin:
+    """EQUALSOPTIONAL: the right, which is optional, starts and ends with the left."""
+
+    left: Node
+    right: Node
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The solutions of a pattern, each with aggregates over those of the last so many microseconds that agree
+    with it in the variables of `group`, itself among them (AGGREGATE … WITHIN of EP-SPARQL)."""
+
+    pattern: Node
+    within: int
+    group: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamPattern:
     """A triple pattern on a window of a CQELS-QL query, by its number among these, from 1.
 
@@ -256,6 +301,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern | Kept
+    | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent
 )  # fmt: skip
 
 

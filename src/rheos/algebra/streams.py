@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rheos.algebra.nodes import Query, TriplePattern
 
@@ -98,3 +99,23 @@ class Arriving:
     query: Query
     windows: tuple[ArrivalClause, ...]
     makes_stream: bool = False
+
+
+# --- EP-SPARQL: events in order -----------------------------------------------------------------------
+
+Consumption = Literal["unrestricted", "recent", "chronological"]
+
+
+@dataclass(frozen=True, slots=True)
+class Detecting:
+    """A registered query of EP-SPARQL: it reports each solution once, when its interval has ended.
+
+    Its stream are all the elements of `streams`, terms; None are all streams that there are. A CONSTRUCT is a
+    rule: what it makes is part of the stream of every such query.
+    """
+
+    name: str
+    query: Query
+    streams: tuple[str, ...] | None = None
+    makes_stream: bool = False
+    consumption: Consumption = "unrestricted"
