@@ -19,6 +19,7 @@ from rheos.answers.continuous import (
     answer_lines,
     answers,
     moment,
+    ndjson_lines,
     ntriples_term,
     time_text,
     untimed,

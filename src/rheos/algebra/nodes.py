@@ -261,8 +261,12 @@ class EqLeftJoin:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """The solutions of a pattern, each with aggregates over those of the last so many microseconds that agree
-    with it in the variables of `group`, itself among them (AGGREGATE … WITHIN of EP-SPARQL)."""
+    """WITHIN of EP-SPARQL: at each end e of a solution of the pattern, the aggregates over those solutions
+    that agree with it in the variables of `group` and have ended in (e - within, e], itself among them.
+
+    One row for each group and end, of these variables and the aggregates alone, as of a Group. Its interval
+    goes from the earliest start among the solutions to e. `within` is in microseconds.
+    """
 
     pattern: Node
     within: int

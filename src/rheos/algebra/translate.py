@@ -19,6 +19,8 @@ from rheos.algebra.nodes import (
     Dataset,
     Describe,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Form,
@@ -36,6 +38,8 @@ from rheos.algebra.nodes import (
     Query,
     Reduced,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     Term,
@@ -456,6 +460,8 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
         case BGP(patterns):
             return patterns
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return triple_patterns(left) + triple_patterns(right)
+        case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
             return triple_patterns(left) + triple_patterns(right)
         case Minus(left):
             return triple_patterns(left)

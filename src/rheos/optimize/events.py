@@ -1,5 +1,5 @@
-"""Events: the pattern of an EP-SPARQL query comes in, patterns for the solutions that new events complete go out,
-and how long events must be remembered for them.
+"""Events: the pattern of an EP-SPARQL query comes in, patterns for the solutions that new events complete go
+out, and how long events must be remembered for them.
 
 A solution occurs in an interval of time. By the semantics of the operators it depends on nothing that ends
 after it does, so what a batch adds are the solutions that end in it; each has a new event where it ends.
@@ -45,7 +45,7 @@ def branches(node: Node) -> list[Node]:
     """A pattern as patterns whose solutions, taken together, are its own, and of which each either is static
     or has an event in every solution.
 
-    A static solution holds at any time. So what is optional beside it may be there or not: both are solutions.
+    A static solution holds at any time, so what is optional beside it may be there or not.
     """
     match node:
         case Union(left, right):
@@ -113,7 +113,7 @@ def completed(node: Node) -> list[Node]:
         case StreamPattern():
             return [replace(node, part="new")]
         case Join(left, right):
-            found = [Join(one, right) for one in completed(left)]
+            found: list[Node] = [Join(one, right) for one in completed(left)]
             return found + [Join(old(left), other) for other in completed(right)]
         case SeqJoin(left, right):
             return [SeqJoin(left, other) for other in completed(right)]
@@ -128,6 +128,32 @@ def completed(node: Node) -> list[Node]:
         case Recent():
             return [node]
     return []
+
+
+def without_nothing(node: Node) -> Node:
+    """The node, or something simpler if one of its operands has no solutions."""
+
+    def empty(operand: Node) -> bool:
+        return isinstance(operand, Values) and not operand.rows
+
+    match node:
+        case Union(left, right):
+            return right if empty(left) else left if empty(right) else node
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            return NOTHING if empty(left) or empty(right) else node
+        case LeftJoin(kept, other) | EqLeftJoin(kept, other) | SeqRightJoin(other, kept) | Minus(kept, other):
+            return NOTHING if empty(kept) else kept if empty(other) else node
+        case (
+            Filter(pattern=pattern)
+            | Extend(pattern)
+            | Project(pattern)
+            | Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Recent(pattern)
+        ):
+            return NOTHING if empty(pattern) else node
+    return node
 
 
 def always_occurs(node: Node) -> bool:
@@ -188,8 +214,8 @@ def shorter(one: int | None, other: int | None) -> int | None:
 
 
 def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
-    """For every pattern in a pattern, itself included, the longest duration of those of its solutions that can
-    be part of one that is not longer than the bound; None if there is no longest."""
+    """For every pattern in a pattern, itself included, the longest duration of those of its solutions that
+    can be part of one that is not longer than the bound; None if there is no longest."""
     found: dict[Node, int | None] = {}
 
     def note(inner: Node, limit: int | None) -> None:
@@ -222,8 +248,8 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
 
 
 def remembered(node: Node) -> dict[int, int | None]:
-    """For each stream pattern, by its number, how long before a solution is complete its event may have ended;
-    None if any time. Where one event is all that a solution has, it is the one that completes it."""
+    """For each stream pattern, by its number, how long before a solution is complete its event may have
+    ended; None if any time. Where one event is all that a solution has, it is the one that completes it."""
     leaves = [leaf for leaf in below_all(node) if isinstance(leaf, StreamPattern)]
     if len(leaves) == 1 and not any(isinstance(inner, Recent) for inner in below_all(node)):
         return {leaves[0].window: 0}

@@ -17,6 +17,8 @@ from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import (
     BGP,
     Dataset,
+    EqJoin,
+    EqLeftJoin,
     Graph,
     Join,
     Kept,
@@ -26,6 +28,8 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     StreamPattern,
     Union,
     Values,
@@ -102,6 +106,7 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | Kept)
+    assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin)  # not of CQELS-QL
     return replace(node, pattern=rewrite(node.pattern))
 
 

@@ -36,7 +36,9 @@ from rheos.runtime.task import Collected
 from rheos.sources.chunks import Chunk
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
+from rheos.sql.relation import OCCURRENCE
 from rheos.sql.spark import SPARK
 
 if TYPE_CHECKING:
@@ -85,6 +87,10 @@ class SparkPlace:
     def new(self, statement: ArrivingStatement) -> pa.Table:
         rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
         return rows.rename_columns(["member", "instant", "at", *statement.columns])
+
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
+        return rows.rename_columns([*OCCURRENCE[::-1], *statement.columns])
 
     def close(self) -> None:
         for frame in self._kept:

@@ -1,5 +1,5 @@
-"""The evaluation of EP-SPARQL on a batch: the live events of streams and a span of time come in, the solutions
-that end in it go out.
+"""The evaluation of EP-SPARQL on a batch: the live events of streams and a span of time come in, the
+solutions that end in it go out.
 
 A pure function, as for the other languages. Every pattern matches events and background knowledge; which of
 both there are decides, batch by batch, what the statement has to join.
@@ -30,7 +30,7 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
-from rheos.algebra.variables import certain, in_scope
+from rheos.algebra.variables import certain
 from rheos.optimize.events import (
     all_patterns,
     below_all,
@@ -38,6 +38,7 @@ from rheos.optimize.events import (
     branches,
     completed,
     remembered,
+    without_nothing,
 )
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import StaticPart, static_part
@@ -49,6 +50,7 @@ from rheos.runtime.ticks import matches
 from rheos.sql.detecting import DetectingStatement, compile_detecting
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import OCCURRENCE, clause_name
+from rheos.sql.statement import TRIPLE
 
 BATCH = "batch"
 
@@ -140,14 +142,10 @@ def present(pattern: Node, events: frozenset[int], static: frozenset[str]) -> No
     def simpler(node: Node) -> Node:
         match node:
             case StreamPattern(number) if number not in events:
-                return Values(tuple(map(_variable, sorted(in_scope(node)))), ())
+                return NOTHING
             case Kept(table) if table not in static:
-                return Values(tuple(map(_variable, sorted(in_scope(node)))), ())
-            case Union(left, Values(_, ())):
-                return left
-            case Union(Values(_, ()), right):
-                return right
-        return node
+                return NOTHING
+        return without_nothing(node)
 
     return bottom_up(pattern, simpler)
 
@@ -181,7 +179,7 @@ class DetectingBatch:
         self.place.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
         statement = statement_of(detection, frozenset(found), self.kept, self.place.dialect)
         if statement is None:
-            return nothing(detection)
+            return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
 
     def _seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
@@ -212,6 +210,17 @@ def statement_of(
     return compile_detecting(query.query, new, bounds(new), dialect, query.name)
 
 
+def nothing(query: Query) -> pa.Table:
+    """The solutions of a query, if there are none."""
+    form = query.form
+    names = (
+        form.variables if isinstance(form, Select) else TRIPLE if isinstance(form, Construct) else ("found",)
+    )
+    kind = pa.bool_() if isinstance(form, Ask) else pa.string()
+    columns = [pa.array([], pa.int64()) for _ in OCCURRENCE] + [pa.array([], kind) for _ in names]
+    return pa.Table.from_arrays(columns, names=[*OCCURRENCE[::-1], *names])
+
+
 def told(rows: pa.Table) -> Answers:
     """Solutions as answers: those that occur together are of one instant."""
     ending, starting = (rows.column(at).to_numpy() for at in (0, 1))
@@ -221,4 +230,4 @@ def told(rows: pa.Table) -> Answers:
     instant = np.repeat(np.arange(1, len(first) + 1), np.diff(np.append(first, len(rows))))
     table = rows.rename_columns(["at", "start", *rows.column_names[2:]])
     table = table.add_column(0, "instant", pa.array(instant, pa.int64()))
-    return Answers(table.select([0, 1, 2]).take(pa.array(first)), table)
+    return Answers(table.select([0, 1, 2]).take(pa.array(first, pa.int64())), table)

@@ -1,6 +1,6 @@
 """From an EP-SPARQL query to the statement that gives the solutions that the new events of a batch complete.
 
-The statement reads tables that the runtime makes for every batch: `batch` (after: all that ended up to then was
+The statement reads tables that the runtime makes for every batch: `batch` (after: what ended up to then was
 there before), `clause_1_all`, `…_old`, `…_new` (s, p, o, starting, ending) with the events that match each
 pattern, and the tables in which static parts are kept.
 
