@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from rheos.algebra.nodes import (
     BGP,
+    Ask,
+    Construct,
     Graph,
     Group,
     Join,
@@ -23,6 +25,7 @@ from rheos.algebra.nodes import (
     Node,
     PathPattern,
     Query,
+    Select,
     StreamPattern,
     TriplePattern,
     Union,
@@ -32,6 +35,7 @@ from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
 from rheos.algebra.variables import certain
 from rheos.optimize.events import (
+    NOTHING,
     all_patterns,
     below_all,
     bounds,
