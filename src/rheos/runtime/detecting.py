@@ -7,7 +7,7 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -93,6 +93,10 @@ class Detection:
         needed = [bound for number, bound in remembered(self.pattern).items() if number in used]
         return None if None in needed else max((bound for bound in needed if bound is not None), default=0)
 
+    @property
+    def sees(self) -> Hashable:
+        return self.streams, self.memory
+
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock stops: at the last event."""
         return max((found.time for found in ends.values()), default=None)
@@ -156,8 +160,8 @@ def present(pattern: Node, events: frozenset[int], static: frozenset[str]) -> No
 
 @dataclass
 class DetectingBatch:
-    """The evaluation of queries on one batch; `elements` are the live events of each stream with their places,
-    `kept` the tables of static parts that are not empty, which the place has."""
+    """The evaluation of queries on one batch; `elements` are the live events of each stream with their
+    places, `kept` the tables of static parts that are not empty, which the place has."""
 
     place: Place
     elements: Mapping[str, pa.Table]
@@ -204,8 +208,8 @@ class DetectingBatch:
 def statement_of(
     detection: Detection, events: frozenset[int], static: frozenset[str], dialect: Dialect
 ) -> DetectingStatement | None:
-    """The statement for the patterns that match events, and the tables that have rows; None if there can be no
-    solution."""
+    """The statement for the patterns that match events, and the tables that have rows; None if there can be
+    no solution."""
     pattern = present(detection.pattern, events, static)
     new = all_patterns(change for branch in branches(pattern) for change in completed(branch))
     if not has_streams(new):

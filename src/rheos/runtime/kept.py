@@ -46,10 +46,10 @@ class KeptTables:
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
+    def up_to_date(self, parts: Iterable[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten."""
         needed: dict[str, tuple[object, KeptTable]] = {}
-        for family, part in families:
+        for family, part in parts:
             constants = constants_of(family, part)
             state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
             known = self.tables.get(part.table)
@@ -85,10 +85,10 @@ class KeptTables:
         return KeptTable(str(path), Size(len(rows), different))
 
 
-def constants_of(family: Family, part: StaticPart) -> Values | None:
+def constants_of(family: Family | None, part: StaticPart) -> Values | None:
     """The different constants of a family's members that a part asks for, in order."""
-    names = [name for name in family.variables if name in part.variables]
-    if not names:
+    names = [name for name in family.variables if name in part.variables] if family is not None else []
+    if family is None or not names:
         return None
     places = [family.variables.index(name) for name in names]
     rows = sorted({tuple(row[at] for at in places) for row in family.rows})
