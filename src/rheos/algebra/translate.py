@@ -142,6 +142,7 @@ class Translator:
         return tuple(
             StreamWindow(terms.iri(self.names.iri(clause.iri)), window_of(clause.window), clause.named)
             for clause in clauses
+            if clause.window is not None
         )
 
     def form(self, form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery | ast.DescribeQuery) -> Form:
@@ -194,7 +195,8 @@ class Translator:
         order = [Order(self.expression(item.expression), item.descending) for item in modifiers.order_by]
         if keys is not None:
             found = tuple((variable, aggregate) for aggregate, variable in self.aggregates.items())
-            pattern = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
+            group = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
+            pattern = self.looking_back(group, modifiers)
         self.aggregates, self.grouped = outer
         for condition in having:
             pattern = Filter(condition, pattern)
@@ -242,6 +244,10 @@ class Translator:
         for condition in (*inner, *modifiers.filters):
             pattern = Filter(self.expression(condition), pattern)
         return pattern
+
+    def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
+        """What groups the solutions; a language of streams may group only some of them at a time."""
+        return group
 
     def group_keys(
         self, pattern: Node, conditions: tuple[ast.Projection, ...]

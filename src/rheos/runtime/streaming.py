@@ -88,6 +88,9 @@ class Streaming:
         self.registry.sources.add(term)
 
     def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
+        if tree.dialect == "epsparql":
+            message = "queries in EP-SPARQL can be parsed and explained, but not run yet"
+            raise UnsupportedError(message, tree.text, tree.position)
         if not (tree.streams or tree.stream_patterns):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
