@@ -7,13 +7,14 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
+from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import (
     BGP,
     Ask,
@@ -27,6 +28,7 @@ from rheos.algebra.nodes import (
     Query,
     Select,
     StreamPattern,
+    Term,
     TriplePattern,
     Union,
     Values,
@@ -79,6 +81,16 @@ class Detection:
         pattern = found.numbered(pushed.form.pattern)
         streams = frozenset(query.streams or ())
         return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()))
+
+    def could_match(self, template: Sequence[TriplePattern]) -> bool:
+        """Whether a triple of a template could match one of the patterns."""
+
+        def alike(made: Term, asked: Term) -> bool:
+            return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
+
+        return any(
+            all(map(alike, triple.terms, pattern.terms)) for triple in template for pattern in self.patterns
+        )
 
     @property
     def memory(self) -> int | None:

@@ -121,8 +121,8 @@ def compile_detecting(
 
 
 def identity(name: str, relation: Relation, compiler: Compiler) -> str:
-    """What tells a solution from all others: its query, its interval and its values. The same solution has the
-    same, however often and in whatever batch it is found."""
+    """What tells a solution from all others: its query, its interval and its values. The same solution has
+    the same, however often and in whatever batch it is found."""
     columns = [key.column for key in relation.keys]
     columns += [compiler.column(variable) for variable in relation.variables]
     text = compiler.dialect.cast_text
