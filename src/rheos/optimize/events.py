@@ -1,5 +1,5 @@
 """Events: the pattern of an EP-SPARQL query comes in, patterns for the solutions that new events complete go
-out, and how long events must be remembered for them.
+out, and how long each of them may last.
 
 A solution occurs in an interval of time. By the semantics of the operators it depends on nothing that ends
 after it does, so what a batch adds are the solutions that end in it; each has a new event where it ends.
@@ -8,11 +8,11 @@ Background knowledge matches at any time and takes none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
 
-from rheos.algebra.expressions import Call, Constant, Expression
+from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
@@ -34,8 +34,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
-from rheos.optimize.push_filters import conjuncts
-from rheos.sql import constants
+from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
 Wrap = Callable[[Node], Node]
@@ -184,35 +183,6 @@ def old(node: Node) -> Node:
 # --- how long --------------------------------------------------------------------------------------------
 
 
-def longest(condition: Expression | None) -> int | None:
-    """The longest duration in microseconds of a solution that meets a condition; None if it sets no bound."""
-    found: list[int] = []
-    for part in conjuncts(condition) if condition is not None else ():
-        match part:
-            case Call("<" | "<=" as operator, (Call("DURATION"), Constant(term))):
-                bound = _microseconds(term)
-            case Call(">" | ">=" as operator, (Constant(term), Call("DURATION"))):
-                bound = _microseconds(term)
-            case _:
-                continue
-        if bound is not None:
-            found.append(bound if operator in ("<=", ">=") else bound - 1)
-    return min(found, default=None)
-
-
-def _microseconds(term: str) -> int | None:
-    found = constants.parts(term)
-    if found is None:
-        return None
-    duration = constants.duration(found[0], constants.datatype(found[1]))
-    return duration.micros if duration is not None and duration.months == 0 else None
-
-
-def shorter(one: int | None, other: int | None) -> int | None:
-    known = [bound for bound in (one, other) if bound is not None]
-    return min(known, default=None)
-
-
 def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
     """For every pattern in a pattern, itself included, the longest duration of those of its solutions that
     can be part of one that is not longer than the bound; None if there is no longest."""
@@ -224,12 +194,12 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
         found[inner] = None if known is None or limit is None else max(known, limit)
         match inner:
             case Filter(condition, pattern):
-                note(pattern, shorter(limit, longest(condition)))
+                note(pattern, least(limit, condition_bound(condition)))
             case LeftJoin(left, right, condition):
                 note(left, limit)
-                note(right, longest(condition))
+                note(right, condition_bound(condition))
             case SeqRightJoin(left, right, condition):
-                note(left, longest(condition))
+                note(left, condition_bound(condition))
                 note(right, limit)
             case EqLeftJoin(left, right):
                 note(left, limit)
@@ -245,49 +215,6 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
 
     note(node, bound)
     return found
-
-
-def remembered(node: Node) -> dict[int, int | None]:
-    """For each stream pattern, by its number, how long before a solution is complete its event may have
-    ended; None if any time. Where one event is all that a solution has, it is the one that completes it."""
-    leaves = [leaf for leaf in below_all(node) if isinstance(leaf, StreamPattern)]
-    if len(leaves) == 1 and not any(isinstance(inner, Recent) for inner in below_all(node)):
-        return {leaves[0].window: 0}
-    return _remembered(node, None)
-
-
-def _remembered(node: Node, bound: int | None) -> dict[int, int | None]:
-    match node:
-        case StreamPattern(window):
-            return {window: bound}
-        case Filter(condition, pattern):
-            return _remembered(pattern, shorter(bound, longest(condition)))
-        case LeftJoin(left, right, condition):
-            return _longer(_remembered(left, bound), _remembered(right, longest(condition)))
-        case SeqRightJoin(left, right, condition):
-            return _longer(_remembered(left, longest(condition)), _remembered(right, bound))
-        case Minus(left, right):
-            return _longer(_remembered(left, bound), _remembered(right, None))
-        case Recent(pattern, within):
-            inner = remembered(pattern)
-            return {number: None if known is None else known + within for number, known in inner.items()}
-    found: dict[int, int | None] = {}
-    for operand in below(node):
-        found = _longer(found, _remembered(operand, bound))
-    return found
-
-
-def below_all(node: Node) -> list[Node]:
-    """A pattern and all patterns in it."""
-    return [node, *(inner for operand in below(node) for inner in below_all(operand))]
-
-
-def _longer(one: Mapping[int, int | None], other: Mapping[int, int | None]) -> dict[int, int | None]:
-    def of(number: int) -> int | None:
-        given = [found[number] for found in (one, other) if number in found]
-        return None if None in given else max(bound for bound in given if bound is not None)
-
-    return {number: of(number) for number in {*one, *other}}
 
 
 def all_patterns(nodes: Iterable[Node]) -> Node:

@@ -36,14 +36,13 @@ from rheos.algebra.nodes import (
 from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
 from rheos.algebra.variables import certain
+from rheos.optimize.durations import memory_bound
 from rheos.optimize.events import (
     NOTHING,
     all_patterns,
-    below_all,
     bounds,
     branches,
     completed,
-    remembered,
     without_nothing,
 )
 from rheos.optimize.push_filters import push_filters
@@ -73,6 +72,7 @@ class Detection:
     pattern: Node
     patterns: tuple[TriplePattern, ...]
     parts: tuple[StaticPart, ...]
+    memory: int | None  # for how long events are remembered, in microseconds; None if for ever
 
     @classmethod
     def of(cls, query: Detecting) -> Detection:
@@ -80,7 +80,8 @@ class Detection:
         found = Leaves(pushed)
         pattern = found.numbered(pushed.form.pattern)
         streams = frozenset(query.streams or ())
-        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()))
+        memory = memory_bound(query.query.form.pattern)
+        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory)
 
     def could_match(self, template: Sequence[TriplePattern]) -> bool:
         """Whether a triple of a template could match one of the patterns."""
@@ -91,19 +92,6 @@ class Detection:
         return any(
             all(map(alike, triple.terms, pattern.terms)) for triple in template for pattern in self.patterns
         )
-
-    @property
-    def memory(self) -> int | None:
-        """For how long events are remembered, in microseconds; None if for ever."""
-        used = {
-            leaf.window
-            for branch in branches(self.pattern)
-            for change in completed(branch)
-            for leaf in below_all(change)
-            if isinstance(leaf, StreamPattern) and leaf.part != "new"
-        }
-        needed = [bound for number, bound in remembered(self.pattern).items() if number in used]
-        return None if None in needed else max((bound for bound in needed if bound is not None), default=0)
 
     @property
     def sees(self) -> Hashable:

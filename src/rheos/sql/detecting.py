@@ -32,7 +32,8 @@ from rheos.algebra.nodes import (
     StreamPattern,
 )
 from rheos.algebra.variables import certain
-from rheos.optimize.events import always_occurs, longest
+from rheos.optimize.durations import condition_bound
+from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.collected import least
 from rheos.sql.context import Context
@@ -217,7 +218,7 @@ def optional(
                 conditions.append(same if always_occurs(beside) else f"({same} OR {timeless})")
     if node.condition is not None:
         conditions.append(condition_sql(node.condition, pair))
-    bound = longest(node.condition)
+    bound = condition_bound(node.condition)
     if bound is not None and right.occurs and always_occurs(beside) and not isinstance(node, EqLeftJoin):
         pair = replace(
             pair,
