@@ -22,7 +22,7 @@ from rheos.algebra.nodes import (
     Union,
 )
 from rheos.algebra.rewrite import bottom_up, in_query
-from rheos.algebra.variables import Names, certain, has_exists, in_scope, names, used
+from rheos.algebra.variables import Names, certain, has_exists, in_scope, names, reads_interval, used
 from rheos.optimize.statistics import Statistics
 
 # Each call of these has a value of its own, so a row must not be tested earlier or more often.
@@ -41,7 +41,7 @@ def push(node: Node) -> Node:
             kept = []
             for part in conjuncts(condition):
                 # What reads only the optional part restricts that part alone.
-                if movable(part) and used(part) <= certain(right):
+                if movable(part) and used(part) <= certain(right) and not reads_interval(part):
                     right = place(part, right)
                 else:
                     kept.append(part)
@@ -54,13 +54,15 @@ def place(condition: Expression, node: Node) -> Node:
     if not movable(condition):
         return Filter(condition, node)
     reads = used(condition)
+    # A solution takes longer than what it is joined of.
+    whole = reads_interval(condition)
     match node:
-        case Join(left, right):
+        case Join(left, right) if not whole:
             if decided_by(reads, left, right):
                 return Join(place(condition, left), right)
             if decided_by(reads, right, left):
                 return Join(left, place(condition, right))
-        case LeftJoin(left, right, inner) if decided_by(reads, left, right):
+        case LeftJoin(left, right, inner) if not whole and decided_by(reads, left, right):
             return LeftJoin(place(condition, left), right, inner)
         case Minus(left, right):
             return Minus(place(condition, left), right)

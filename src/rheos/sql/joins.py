@@ -16,7 +16,7 @@ from rheos.algebra.variables import certain, has_exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, OCCURRENCE, Key, Relation, nested, select
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
@@ -118,6 +118,18 @@ class Pair:
     def is_number(self, variable: str) -> bool:
         return all(variable in side.numeric for side in (self.left, self.right) if variable in side.variables)
 
+    @property
+    def interval(self) -> tuple[str, str] | None:
+        """Of the merged solution: from the first start to the last end. One that has none changes neither."""
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        occurring = [alias for side, alias in sides if side.occurs]
+        if not occurring:
+            return None
+        starts, ends = ([f"{alias}.{column}" for alias in occurring] for column in OCCURRENCE)
+        if len(occurring) == 1:
+            return starts[0], ends[0]
+        return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
+
     def share(self, sql: str) -> str:
         return sql
 
@@ -160,7 +172,7 @@ def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
     pair = apart(node, context, compiler)
     conditions = pair.conditions()
     if node.condition is not None:
-        conditions.append(condition_sql(node.condition, pair))
+        conditions.append(condition_sql(node.condition, pair, strict=False))
     return outer_join(pair, conditions, isinstance(node.right, Broadcast))
 
 
