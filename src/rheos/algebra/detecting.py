@@ -18,7 +18,8 @@ from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Recent, SeqJoin
 from rheos.algebra.streams import Detecting
 from rheos.algebra.translate import TIMESTAMP, Names, Translator
 from rheos.errors import Position, QuerySyntaxError, UnsupportedError
-from rheos.sql import constants
+from rheos.sql import constants, durations
+from rheos.sql.views import Duration
 from rheos.syntax import ast
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">=", "IN", "NOT IN"})
@@ -81,11 +82,12 @@ class DetectingTranslator(Translator):
             raise self.wrong(f"WITHIN takes a time, as in WITHIN 10m or WITHIN {_LENGTH}", length.position)
         if found.months:
             raise self.wrong("months and years have no fixed length; WITHIN takes days", length.position)
-        if found.micros <= 0:
+        micros = int(found.micros)
+        if micros <= 0:
             raise self.wrong("the time of WITHIN must be more than 0", length.position)
-        if found.micros > _LONGEST:
+        if micros > _LONGEST:
             raise self.wrong("this is longer than ten thousand years", length.position)
-        return found.micros
+        return micros
 
     # --- expressions -------------------------------------------------------------------------------
 
@@ -117,14 +119,8 @@ class DetectingTranslator(Translator):
                 message = f"this is no xsd:dateTime; {asked} is compared with one, as in {_MOMENT}"
                 raise self.wrong(message, other.position)
 
-    def duration(self, literal: ast.Literal) -> constants.ConstantDuration | None:
-        datatype = self.datatype(literal)
-        found = constants.duration(literal.lexical, datatype)
-        if found is None:
-            return None
-        if datatype == constants.DAY_TIME_DURATION and found.months:
-            return None
-        return None if datatype == constants.YEAR_MONTH_DURATION and found.micros else found
+    def duration(self, literal: ast.Literal) -> Duration | None:
+        return durations.read(literal.lexical, self.datatype(literal))
 
     def moment(self, literal: ast.Literal) -> constants.ConstantMoment | None:
         datatype = self.datatype(literal)

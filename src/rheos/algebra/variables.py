@@ -40,11 +40,13 @@ from rheos.terms import XSD
 Names = frozenset[str]
 NONE: Names = frozenset()
 
-_ON_NUMBERS = {"+", "-", "*", "/", "unary-", "unary+", "ABS", "ROUND", "CEIL", "FLOOR"}
+_ON_NUMBERS = {"*", "/", "ABS", "ROUND", "CEIL", "FLOOR"}
 _OF_OTHERS = {"RAND", "STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"}
 NUMERIC_FUNCTIONS = (
     _ON_NUMBERS | _OF_OTHERS | {XSD + name for name in ("integer", "decimal", "float", "double")}
 )
+
+# What a solution of EP-SPARQL says of the time it took.
 
 
 def names(terms: Iterable[Term]) -> Names:
@@ -178,9 +180,18 @@ def gives_number(expression: Expression | None, numbers: Names) -> bool:
     match expression:
         case Variable(name):
             return name in numbers
+        case Call("+" | "-" | "unary-" | "unary+", arguments):
+            # A sum of times has a time on each side.
+            return any(never_a_time(argument, numbers) for argument in arguments)
         case Call(name):
             return name in NUMERIC_FUNCTIONS
     return False
+
+
+def never_a_time(expression: Expression, numbers: Names) -> bool:
+    if isinstance(expression, Constant):
+        return not expression.term.endswith(("uration>", "#dateTime>", "#date>"))
+    return gives_number(expression, numbers)
 
 
 def aggregates_to_number(aggregate: Aggregate, numbers: Names) -> bool:

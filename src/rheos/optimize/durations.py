@@ -29,7 +29,7 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import below
 from rheos.algebra.variables import exists_in
-from rheos.sql import constants
+from rheos.sql import constants, durations
 
 # Whether a duration is below some months is only decided where no month can matter, so this is no less.
 MONTH = 31 * constants.MICROS_PER_DAY
@@ -142,10 +142,10 @@ def condition_bound(condition: Expression | None) -> int | None:
 
 def compared_bound(operator: str, term: str) -> int | None:
     found = constants.parts(term)
-    length = None if found is None else constants.duration(found[0], constants.datatype(found[1]))
+    length = None if found is None else durations.read(found[0], constants.datatype(found[1]))
     if length is None or operator not in ("<", "<=", "="):
         return None
-    longest = length.months * MONTH + length.micros
+    longest = int(length.months) * MONTH + int(length.micros)
     return max(0, longest - 1 if operator == "<" else longest)
 
 

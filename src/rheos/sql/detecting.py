@@ -154,10 +154,10 @@ def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: Detect
         case EqJoin():
             conditions += [f"{first}.{column} = {second}.{column}" for column in OCCURRENCE]
     bound = compiler.bounds.get(node)
-    if bound is not None and left.occurs and right.occurs:
-        last, start = f"greatest({first}.{ENDING}, {second}.{ENDING})", pair.starting
+    if bound is not None and left.occurs and right.occurs and pair.interval is not None:
+        start, last = pair.interval
         if isinstance(node, SeqJoin):
-            last, start = f"{second}.{ENDING}", f"{first}.{STARTING}"
+            start, last = f"{first}.{STARTING}", f"{second}.{ENDING}"
         conditions.append(f"{last} - {start} <= {bound}")
         if not isinstance(node, EqJoin):
             # The earlier one of both may have ended in the stretch before that of the later.

@@ -202,6 +202,10 @@ class Dialect(ABC):
         Both texts are repeated: pass columns.
         """
 
+    @abstractmethod
+    def whole_quotient(self, above: str, below: int) -> str:
+        """A quotient of integers, neither of them negative, without what is left over."""
+
     def whole(self, exact: str) -> str:
         """An exact number that is whole, as a DECIMAL(19,0)."""
         return f"CAST({exact} AS {WHOLE})"
@@ -242,6 +246,14 @@ class Dialect(ABC):
     @abstractmethod
     def micros(self, text: str) -> str:
         """Microseconds since 1970 of `yyyy-mm-ddThh:mm:ss[.f]` with a time zone; NULL for a bad date."""
+
+    @abstractmethod
+    def moment_text(self, micros: str) -> str:
+        """`yyyy-mm-ddThh:mm:ss.ffffff` from microseconds since 1970."""
+
+    @abstractmethod
+    def months_later(self, day: str, months: str) -> str:
+        """The day so many months after another, or the last of its month; days are counted from 1970."""
 
     @abstractmethod
     def statement_time(self) -> str:
@@ -285,6 +297,12 @@ class Dialect(ABC):
     def join_texts(self, text: str, separator: str, order: str) -> str:
         """The texts of a group, in the order of `order`."""
 
+    # --- names ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def let(self, name: str, fields: Mapping[str, str], body: str) -> str:
+        """An expression in which the values of `fields` are `name.field`, each computed once."""
+
     # --- relations --------------------------------------------------------------------------------
 
     # The words between two items of FROM, before ON.
@@ -310,10 +328,6 @@ class Dialect(ABC):
     @abstractmethod
     def row_id(self) -> str:
         """A number of its own for each row of a SELECT."""
-
-    @abstractmethod
-    def whole_quotient(self, number: str, divisor: int) -> str:
-        """A BIGINT divided by a number, without what is left over."""
 
     @abstractmethod
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:

@@ -79,20 +79,6 @@ class Pair:
             found.append(compatible(column, self.left_alias, self.right_alias, *bound))
         return found
 
-    @property
-    def starting(self) -> str:
-        """When the merged solution starts, if one of the two occurs."""
-        return self._of_both("least", OCCURRENCE[0])
-
-    @property
-    def ending(self) -> str:
-        return self._of_both("greatest", OCCURRENCE[1])
-
-    def _of_both(self, function: str, column: str) -> str:
-        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
-        times = [f"{alias}.{column}" for side, alias in sides if side.occurs]
-        return times[0] if len(times) == 1 else f"{function}({', '.join(times)})"
-
     def value(self, variable: str) -> str:
         """The column of a variable in the merged solution."""
         column = self.compiler.column(variable)
@@ -118,8 +104,8 @@ class Pair:
         keys = [f"{from_left.get(key, self.right_alias)}.{key.column}" for key in self.keys]
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         keys += intersection([alias for side, alias in sides if side.valid])
-        if self.left.occurs or self.right.occurs:
-            keys += [f"{self.starting} AS {OCCURRENCE[0]}", f"{self.ending} AS {OCCURRENCE[1]}"]
+        if self.interval is not None:
+            keys += [f"{time} AS {column}" for time, column in zip(self.interval, OCCURRENCE, strict=True)]
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
@@ -133,6 +119,18 @@ class Pair:
 
     def is_number(self, variable: str) -> bool:
         return all(variable in side.numeric for side in (self.left, self.right) if variable in side.variables)
+
+    @property
+    def interval(self) -> tuple[str, str] | None:
+        """Of the merged solution: from the first start to the last end. One that has none changes neither."""
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        occurring = [alias for side, alias in sides if side.occurs]
+        if not occurring:
+            return None
+        starts, ends = ([f"{alias}.{column}" for alias in occurring] for column in OCCURRENCE)
+        if len(occurring) == 1:
+            return starts[0], ends[0]
+        return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
 
     def share(self, sql: str) -> str:
         return sql
@@ -176,7 +174,7 @@ def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
     pair = apart(node, context, compiler)
     conditions = pair.conditions()
     if node.condition is not None:
-        conditions.append(condition_sql(node.condition, pair))
+        conditions.append(condition_sql(node.condition, pair, strict=False))
     return outer_join(pair, conditions, isinstance(node.right, Broadcast))
 
 

@@ -151,26 +151,37 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Bare:
+    """SQL that means something only where a condition holds: a filter may test both side by side, and then
+    engines see plain comparisons of columns, which they can use in a join."""
+
+    sql: str
+    where: str
+
+    @property
+    def safe(self) -> str:
+        return f"CASE WHEN {self.where} THEN {self.sql} END"
+
+
+@dataclass(frozen=True)
 class Moment:
-    """An xsd:dateTime, date or time. `kind` is its place in `decode.MOMENTS`."""
+    """An xsd:dateTime or date. `kind` is its place in `decode.MOMENTS`, `zone` its text if it is at hand."""
 
     kind: int | str
     micros: str
     zoned: bool | str
+    zone: str | None = None
+    bare: Bare | None = None
 
 
 @dataclass(frozen=True)
 class Duration:
-    """A duration; `micros` may be NULL where `months` is not only if the value is no duration."""
+    """A duration: its months, and all the rest of it as microseconds. Python ints are known.
 
-    months: str
-    micros: str
+    There is a duration where `micros` is not NULL. `kind` is a set of bits (see `durations`).
+    """
 
-
-def duration_of(scope: Scope, text: str) -> Duration:
-    """From the lexical form of a duration, which is already known to be well-formed, or NULL."""
-    d = scope.dialect
-    return Duration(
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_months(d, text)} END",
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_micros(d, text)} END",
-    )
+    kind: int | str
+    months: int | str
+    micros: int | str
+    bare: Bare | None = None
