@@ -19,9 +19,7 @@ from tests.cli.command import ROOT
 from tests.cli.examples import Example, examples
 from tests.continuous.arrival_algebra import Quad
 from tests.continuous.arrival_query import (
-    SECOND,
     Aggregate,
-    Compare,
     Filter,
     Group,
     Now,
@@ -32,10 +30,10 @@ from tests.continuous.arrival_query import (
     Stream,
     Triples,
     Window,
-    integer,
     text,
 )
 from tests.continuous.arrival_reference import Case, Timed, answers, row_text
+from tests.continuous.expressions import SECOND, Compare, integer
 
 ALL = examples(ROOT / "examples" / "cqels")
 PREFIXES = {
