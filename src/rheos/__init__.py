@@ -13,6 +13,7 @@ from rheos.errors import (
     QuerySyntaxError,
     RheosError,
     UnsupportedError,
+    UpdateError,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "Result",
     "RheosError",
     "UnsupportedError",
+    "UpdateError",
     "parse",
 ]
 

@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
 from rheos.algebra.arriving import ANY_STREAM, translate_arriving
-from rheos.algebra.nodes import KINDS, Ask
+from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
+from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
-from rheos.errors import RheosError, UnsupportedError
+from rheos.errors import RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
 from rheos.execute.session import adopt, start, stop
+from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
+from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
-from rheos.syntax import ast, grammar
+from rheos.store.revision import Revision
+from rheos.syntax import ast, grammar, parse_update
 from rheos.syntax import parse as parse_text
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
-DIALECTS = ("auto", *grammar.DIALECTS)
+DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
 PLANNED = {"epsparql": "EP-SPARQL", "rspql": "RSP-QL"}
 ENTAILMENTS = ("none",)
 
@@ -74,6 +78,8 @@ class Engine:
     Continuous queries run in Spark tasks or by Catalyst (`task`, `catalyst`, or `auto`). With a `checkpoint`
     folder a run survives its process; `dead_letters` is a file for the elements that could not be used;
     a batch reads at most about `batch_bytes` of the streams.
+
+    `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file.
     """
 
     def __init__(
@@ -89,6 +95,7 @@ class Engine:
         checkpoint: str | os.PathLike[str] | None = None,
         dead_letters: str | os.PathLike[str] | None = None,
         batch_bytes: int | None = None,
+        load_root: str | os.PathLike[str] | None = None,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -98,6 +105,7 @@ class Engine:
         self.quick = quick
         spark_reads = None if execution == "local" else self.session
         self.graphs = StaticGraphs(spark_reads, parallel_bytes=parallel_bytes)
+        self._load_root = None if load_root is None else Path(load_root)
         self._given = spark
         self._spark: SparkSession | None = None
         self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
@@ -119,6 +127,35 @@ class Engine:
         """Add a file, a glob of files, or a text (`data` with `format`) to the default graph, or to the
         named graph `graph`; how many triples are new."""
         return self.graphs.load(source, graph=graph, base=base, data=data, format=format)
+
+    def update(self, text: str, *, base: str | None = None) -> int:
+        """Change the static data by a SPARQL update: the number of triples that went and that came.
+
+        All of its operations are done, as one step for queries that run meanwhile, or none: QuerySyntaxError
+        if the text is wrong, UpdateError or LoadError if an operation cannot be done.
+        """
+        tree = parse_update(text)
+        operations = translate_update(tree, base or self.base)
+        if "SHA" in tree.text.upper() and not self.graphs.in_spark:
+            # Functions that DuckDB got inside of a transaction, nobody else could get until its end.
+            with self.graphs.cursor() as cursor:
+                hashes.register(cursor)
+        changed = 0
+        with self.graphs.revise() as revision:
+            updater = Updater(
+                self.graphs, revision, lambda where: self._solutions(where, revision), self._load_root
+            )
+            for step, operation in zip(tree.steps, operations, strict=True):
+                try:
+                    changed += updater.apply(operation)
+                except Refusal as refusal:
+                    raise UpdateError(str(refusal), tree.text, step.operation.position) from None
+        return changed
+
+    def _solutions(self, where: Query, revision: Revision) -> pa.Table:
+        plan = optimize(where, revision.statistics)
+        executor = self.executor(graphs=revision)
+        return executor.run(compile_query(plan, executor.dialect))
 
     def clear(self) -> None:
         """Drop static data, streams and queries, and keep Spark."""
@@ -194,14 +231,17 @@ class Engine:
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
         return titled(parts)
 
-    def executor(self, execution: Execution | None = None) -> Executor:
-        """The place where a query runs."""
+    def executor(
+        self, execution: Execution | None = None, graphs: StaticGraphs | Revision | None = None
+    ) -> Executor:
+        """The place where a query runs, over the static graphs or over a change of them that is under way."""
         chosen = execution or self.execution
         one_of("execution", chosen, EXECUTIONS)
+        graphs = graphs or self.graphs
         if chosen in ("auto", "task"):
-            small = not self.graphs.in_spark and self.graphs.size <= self.local_triples
+            small = not graphs.in_spark and graphs.size <= self.local_triples
             chosen = "local" if small else "catalyst"
-        return Local(self.graphs) if chosen == "local" else Catalyst(self.graphs, self.session)
+        return Local(graphs) if chosen == "local" else Catalyst(graphs, self.session)
 
     def dataframe(self, table: pa.Table) -> DataFrame:
         """An answer as a Spark DataFrame."""

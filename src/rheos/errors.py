@@ -17,8 +17,8 @@ class RheosError(Exception):
     """The base of every error that rheos raises on purpose."""
 
 
-class QuerySyntaxError(RheosError):
-    """The text of a query is not in its language; `str()` shows the line with a caret under the place."""
+class PlacedError(RheosError):
+    """An error with a place in a text; `str()` shows the line with a caret under the place."""
 
     def __init__(self, message: str, text: str, position: Position) -> None:
         super().__init__(message)
@@ -36,6 +36,10 @@ class QuerySyntaxError(RheosError):
         return f"{where}\n  {source}\n  {' ' * (self.column - 1)}^"
 
 
+class QuerySyntaxError(PlacedError):
+    """The text of a query or an update is not in its language."""
+
+
 class UnsupportedError(QuerySyntaxError):
     """The query is right, but asks for something that rheos refuses (SERVICE, for one)."""
 
@@ -49,6 +53,10 @@ class LoadError(RheosError):
         self.reason = reason
         self.source = source
         self.line = line
+
+
+class UpdateError(PlacedError):
+    """An operation of an update cannot be done (the graph to drop is not there, say), and so none is."""
 
 
 class EvaluationError(RheosError):

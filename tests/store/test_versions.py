@@ -112,7 +112,7 @@ def test_several_changes_are_one_step(graphs: StaticGraphs) -> None:
         assert revision.change(insert=quads(OTHER)) == 1
         assert revision.copy("<a:g>", None, replace=True) == 1
         assert (graphs.size, revision.size) == (3, 5)
-        assert revision.statistics.triples == 5
+        assert revision.statistics.predicates["<a:p>"].triples >= 5
         with revision.cursor() as cursor:
             assert cursor.execute("SELECT count(*) FROM default_graph").fetchall() == [(2,)]
     assert graphs.size == 5

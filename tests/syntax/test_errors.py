@@ -81,7 +81,7 @@ def test_the_end_is_after_the_last_character_that_shows() -> None:
             13,
             "expected a variable or term, found U+2018 (LEFT SINGLE QUOTATION MARK)",
         ),
-        ("INSERT DATA {}", 1, "expected ASK, BASE, CONSTRUCT, DESCRIBE, PREFIX or SELECT, found 'INSERT'"),
+        ("UPDATE {}", 1, "expected ASK, BASE, CONSTRUCT, DESCRIBE, PREFIX or SELECT, found 'UPDATE'"),
     ],
 )
 def test_found_and_expected(source: str, column: int, message: str) -> None:

@@ -267,11 +267,12 @@ class Dataset:
     """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset.
 
     With FROM NAMED alone the default graph is empty, but that of a continuous query is the engine's: it
-    `keeps_default`.
+    `keeps_default`. WITH, of an update, chooses the default graph alone, and `named` is None: all named
+    graphs are there.
     """
 
     default: tuple[str, ...]
-    named: tuple[str, ...]
+    named: tuple[str, ...] | None
     keeps_default: bool = False
 
 

@@ -55,7 +55,7 @@ def show(query: Query) -> str:
     lines = list(form_lines(query.form))
     if query.dataset is not None:
         default = " ".join(map(short, query.dataset.default))
-        named = " ".join(map(short, query.dataset.named))
+        named = "*" if query.dataset.named is None else " ".join(map(short, query.dataset.named))
         lines = [f"(dataset (default {default}) (named {named})", *indent(lines)]
         lines[-1] += ")"
     return "\n".join(lines)

@@ -62,6 +62,11 @@ def below(node: Node) -> list[Node]:
     return found
 
 
+def has_streams(node: Node) -> bool:
+    """Whether a pattern of CQELS-QL looks at a stream anywhere, inside EXISTS too."""
+    return isinstance(node, StreamPattern) or any(map(has_streams, below(node)))
+
+
 def in_expression(expression: Expression, rewrite: Rewrite) -> Expression:
     """The expression with `rewrite` applied to the pattern of every EXISTS in it."""
     match expression:

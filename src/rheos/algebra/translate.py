@@ -94,8 +94,12 @@ class Names:
 
     @classmethod
     def of(cls, query: ast.Query, base: str) -> Names:
-        names = cls(query.text, base, {})
-        for item in query.prologue:
+        return cls(query.text, base, {}).after(query.prologue)
+
+    def after(self, prologue: Iterable[ast.Base | ast.Prefix]) -> Names:
+        """With further declarations."""
+        names = self
+        for item in prologue:
             if isinstance(item, ast.Base):
                 names = replace(names, base=names.iri(item.iri))
             else:

@@ -212,6 +212,16 @@ def mentioned(node: Node) -> Names:
     return in_scope(node)
 
 
+def exists_in(expression: Expression | None) -> list[Node]:
+    """The patterns of every EXISTS in the expression."""
+    match expression:
+        case Exists(pattern):
+            return [pattern]
+        case Call(_, arguments):
+            return [pattern for argument in arguments for pattern in exists_in(argument)]
+    return []
+
+
 def has_exists(expression: Expression | None) -> bool:
     """Whether EXISTS stands anywhere in the expression."""
     match expression:

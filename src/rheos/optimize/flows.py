@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
+from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import Extend, Filter, Join, Kept, Node, Project, Query, StreamPattern, Values
 from rheos.algebra.printer import node_lines
 from rheos.algebra.rewrite import below, operands
-from rheos.algebra.variables import in_scope
-from rheos.optimize.static_parts import flatten
+from rheos.algebra.variables import certain, has_exists, in_scope, used
 
 # A condition is taken to let through this part of the rows.
 PASSING = 0.5
@@ -51,32 +51,46 @@ class Flow:
         return self._ordered(node)
 
     def _ordered(self, node: Node) -> Node:
-        if not isinstance(node, Join):
+        found, conditions = chain(node)
+        if len(found) < 2:
             return operands(node, self._ordered)
-        rest = [self._ordered(operand) for operand in flatten(node)]
-        first = min(rest, key=lambda operand: (not is_new(operand), self.size(operand).rows))
-        rest.remove(first)
-        chosen, bound, steps = [first], in_scope(first), [self.first(first)]
-        while rest:
+        rest = [self._ordered(operand) for operand in found]
+        following = min(rest, key=lambda operand: (not is_new(operand), self.size(operand).rows))
+        steps = [self.first(following)]
+        joined, bound = following, dict(self.different(following))
+        while True:
+            rest.remove(following)
+            ready = [condition for condition in conditions if used(condition) <= certain(joined)]
+            conditions = [condition for condition in conditions if condition not in ready]
+            joined = reduce(lambda inner, condition: Filter(condition, inner), ready, joined)
+            if not rest:
+                break
             following = min(rest, key=lambda operand: self.matches(operand, bound))
             apart, expected = self.matches(following, bound)
-            shared = ", ".join(f"?{name}" for name in sorted(bound & in_scope(following)))
+            shared = ", ".join(f"?{name}" for name in sorted(bound.keys() & in_scope(following)))
             why = "nothing shared" if apart else f"by {shared}"
-            steps.append(f"{self.name(following)}: {why}, about {expected:,.3g} for each")
-            rest.remove(following)
-            chosen.append(following)
-            bound |= in_scope(following)
+            steps.append(f"{self.name(following)}: {why}, about {expected:,.2g} for each")
+            joined = Join(joined, following)
+            for name, count in self.different(following).items():
+                bound[name] = min(count, bound.get(name, count))
         self.chosen.append("\n  ⋈ ".join(steps))
-        return reduce(Join, chosen)
+        return joined
 
     def first(self, node: Node) -> str:
         return f"{self.name(node)}: {self.size(node).rows:,.0f} rows"
 
-    def matches(self, node: Node, bound: frozenset[str]) -> tuple[bool, float]:
-        """Whether nothing connects a pattern with what is bound, and how many rows match one of that."""
-        shared = bound & in_scope(node)
-        found = self.size(node)
-        return not shared, found.rows / max((found.different.get(v, 1.0) for v in shared), default=1.0)
+    def different(self, node: Node) -> dict[str, float]:
+        """How many values each variable of a pattern has; where nothing is known, one for each row."""
+        size = self.size(node)
+        return {name: size.different.get(name, size.rows) for name in in_scope(node)}
+
+    def matches(self, node: Node, bound: Mapping[str, float]) -> tuple[bool, float]:
+        """Whether nothing connects a pattern with what is bound, and how many rows match one of that: the
+        rows are spread evenly over the values of either side, whichever are more."""
+        values = self.different(node)
+        shared = bound.keys() & values.keys()
+        most = max((max(values[name], bound[name]) for name in shared), default=1.0)
+        return not shared, self.size(node).rows / max(1.0, most)
 
     def size(self, node: Node) -> Size:
         match node:
@@ -98,6 +112,19 @@ class Flow:
         if isinstance(node, StreamPattern | Values | Kept):
             return _line(node)
         return " and ".join(self.name(inner) for inner in below(node)) or _line(node)
+
+
+def chain(node: Node) -> tuple[list[Node], list[Expression]]:
+    """The operands of a chain of joins, and the conditions of filters between them. A condition can wait
+    until more is joined if all that it reads is bound: then it stays the same."""
+    if isinstance(node, Join):
+        (left, of_left), (right, of_right) = chain(node.left), chain(node.right)
+        return left + right, of_left + of_right
+    if isinstance(node, Filter) and not has_exists(node.condition):
+        inner, conditions = chain(node.pattern)
+        if len(inner) > 1 and used(node.condition) <= certain(node.pattern):
+            return inner, [*conditions, node.condition]
+    return [node], []
 
 
 def is_new(node: Node) -> bool:

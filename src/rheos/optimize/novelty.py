@@ -18,6 +18,8 @@ from rheos.algebra.nodes import (
     Graph,
     Join,
     Kept,
+    LeftJoin,
+    Minus,
     Node,
     OrderBy,
     PathPattern,
@@ -25,12 +27,13 @@ from rheos.algebra.nodes import (
     Query,
     Reduced,
     Select,
+    Slice,
     StreamPattern,
     Union,
     Values,
 )
-from rheos.algebra.rewrite import below, bottom_up
-from rheos.algebra.variables import has_exists
+from rheos.algebra.rewrite import below, bottom_up, has_streams
+from rheos.algebra.variables import exists_in, has_exists
 
 
 def is_monotone(query: Query) -> bool:
@@ -60,9 +63,21 @@ def grows(node: Node) -> bool:
     return False
 
 
-def has_streams(node: Node) -> bool:
-    """Whether a pattern looks at a stream anywhere, inside EXISTS too."""
-    return isinstance(node, StreamPattern) or any(map(has_streams, below(node)))
+def spreads(node: Node) -> bool:
+    """Whether a pattern must be looked at tick by tick: where what is optional, taken away or asked to exist
+    comes from streams, and where rows are counted off."""
+    match node:
+        case LeftJoin(_, right) | Minus(_, right) if has_streams(right):
+            return True
+        case Filter(condition) | Extend(_, _, condition) | LeftJoin(_, _, condition) if any(
+            map(has_streams, exists_in(condition))
+        ):
+            return True
+        case Slice():
+            return True
+        case OrderBy(_, orders) if any(has_exists(order.expression) for order in orders):
+            return True
+    return any(map(spreads, below(node)))
 
 
 def branches(node: Node) -> list[Node]:
@@ -83,7 +98,9 @@ def branches(node: Node) -> list[Node]:
 
 def changes(branch: Node) -> list[Node]:
     """The solutions of a pattern without UNION that have a new element, as one pattern for each of its stream
-    patterns: there it is new."""
+    patterns: there it is new. One that looks at no stream stays as it is."""
+    if not has_streams(branch):
+        return [branch]
     return [_with_parts(branch, new) for new in range(len(stream_patterns(branch)))]
 
 

@@ -30,9 +30,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.rewrite import Rewrite, below, in_query
+from rheos.algebra.rewrite import Rewrite, below, has_streams, in_query
 from rheos.algebra.variables import certain, in_scope
-from rheos.optimize.novelty import has_streams
 
 # The graphs that a part can read beside those that it names: the default graph, and all that there are.
 DEFAULT, EVERY = "", "*"

@@ -21,3 +21,13 @@ class Statistics:
 
     triples: int = 0
     predicates: Mapping[str, PredicateCount] = field(default_factory=dict)
+
+    def plus(self, more: Mapping[str, PredicateCount]) -> Statistics:
+        """With further triples: subjects and objects are counted as if none were there before."""
+        counts = dict(self.predicates)
+        for predicate, new in more.items():
+            known = counts.get(predicate, PredicateCount(0, 0, 0))
+            counts[predicate] = PredicateCount(
+                known.triples + new.triples, known.subjects + new.subjects, known.objects + new.objects
+            )
+        return Statistics(sum(count.triples for count in counts.values()), counts)

@@ -22,7 +22,7 @@ from rheos.algebra.families import CONSTANTS, skeleton
 from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced
 from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
 from rheos.optimize.flows import Flow, Size
-from rheos.optimize.novelty import branches, changes, is_monotone, stream_patterns
+from rheos.optimize.novelty import branches, changes, is_monotone, spreads, stream_patterns
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import StaticPart, has_static, keep_static, kept_in
 from rheos.optimize.statistics import Statistics
@@ -37,7 +37,7 @@ from rheos.sql.continuous import INSTANTS
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import clause_name
 
-# A query that is not monotone has a row at every tick of its interval: a batch is cut where these are more.
+# Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
 SPREAD_ROWS = 2_000_000
 # The different values of a column are counted in so many rows of it.
 SAMPLE = 1_000
@@ -129,6 +129,11 @@ class Prepared:
         return self.query.query.form.pattern
 
     @property
+    def spreads(self) -> bool:
+        """Whether rows must be looked at tick by tick."""
+        return not self.monotone and spreads(self.pattern)
+
+    @property
     def asks_graphs(self) -> bool:
         """Whether anything but its static parts looks at static data."""
         return has_static(self.pattern)
@@ -169,12 +174,10 @@ class Opened:
 class Windows:
     """The windows of queries on one batch: what one of them needs that another has made is used again.
 
-    `elements` are the live elements of each stream with their places. A batch stays `whole`, however large,
-    for a place that can hold more than memory.
+    `elements` are the live elements of each stream with their places.
     """
 
     elements: Mapping[str, pa.Table]
-    whole: bool = False
 
     def __post_init__(self) -> None:
         self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
@@ -182,10 +185,17 @@ class Windows:
         self._bucketed: dict[Hashable, Bucketed] = {}
 
     def opened(
-        self, query: Arriving, after: int, until: int, since: Mapping[str, int], *, monotone: bool
+        self,
+        query: Arriving,
+        after: int,
+        until: int,
+        since: Mapping[str, int],
+        *,
+        monotone: bool,
+        spreads: bool,
     ) -> Opened | int:
         """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
-        two, if there are too many rows at too many ticks.
+        two, if the query `spreads` rows over ticks, and they would be too many.
 
         `since` has, for a query that was registered later, how many elements of a stream came before it.
         """
@@ -201,7 +211,7 @@ class Windows:
         streams, ticks = self._ticks[span]
         found = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
         held = [window for window, _ in found]
-        middle = None if monotone or self.whole else middle_of(ticks, held)
+        middle = middle_of(ticks, held) if spreads else None
         if middle is not None:
             return middle
         width = width_of(ticks, held)
@@ -251,7 +261,14 @@ class ArrivingBatch:
     ) -> Novelty:
         """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
         query = prepared.query
-        opened = self._windows.opened(query, after, until, since or {}, monotone=prepared.monotone)
+        opened = self._windows.opened(
+            query,
+            after,
+            until,
+            since or {},
+            monotone=prepared.monotone,
+            spreads=prepared.spreads,
+        )
         if isinstance(opened, int):
             first = self.novelty(prepared, after, opened, since, constants)
             second = self.novelty(prepared, opened, until, since, constants)

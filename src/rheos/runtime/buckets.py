@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from rheos.runtime.buffers import NEVER
 from rheos.runtime.ticks import Held, Ticks
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL
 
@@ -58,8 +59,12 @@ def in_buckets(window: Held, width: int, *, clipped: bool) -> Bucketed:
 
 
 def instants_of(ticks: Ticks, first: int, width: int) -> pa.Table:
-    """The ticks from a first one on: their number, time, turn among those of the same time, and bucket."""
+    """The ticks from a first one on: their number, time, turn among those of the same time, bucket, and
+    whether it is the first of all."""
     number = np.arange(first, ticks.count + 1)
     at = ticks.time if first else np.concatenate([[ticks.before], ticks.time])
     turn = np.arange(len(at)) - np.searchsorted(at, at)
-    return pa.table({INSTANT.column: number, "at": at, "turn": turn, BUCKET.column: number // width})
+    earliest = (number == 1) & (ticks.before == NEVER)
+    return pa.table(
+        {INSTANT.column: number, "at": at, "turn": turn, BUCKET.column: number // width, "first": earliest}
+    )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rheos.runtime.catalyst import SparkPlace
 
 _WINDOW = "s STRING, p STRING, o STRING, bucket LONG, valid_from LONG, valid_until LONG"
-_INSTANTS = "instant LONG, at LONG, turn LONG, bucket LONG"
+_INSTANTS = "instant LONG, at LONG, turn LONG, bucket LONG, first BOOLEAN"
 
 
 def open_windows(
@@ -75,11 +75,12 @@ class Opening:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            windows = Windows(
-                {stream: load(found).placed for stream, found in self.segments.items()}, whole=True
-            )
+            windows = Windows({stream: load(found).placed for stream, found in self.segments.items()})
             after, until, since = self.span
-            opened = windows.opened(self.query, after, until, dict(since), monotone=self.monotone)
+            # However large it is, the batch stays whole: Spark can hold more than memory.
+            opened = windows.opened(
+                self.query, after, until, dict(since), monotone=self.monotone, spreads=False
+            )
             assert isinstance(opened, Opened)
             self.write(INSTANTS, opened.instants)
             for number, window in enumerate(opened.windows, start=1):

@@ -1,7 +1,8 @@
 """From a CQELS-QL query to the statement that gives what is new at each tick of a batch.
 
 The statement reads tables that the runtime makes for every batch: `instants` (instant: the number of a tick,
-consecutive; at: its time; turn: its number among those of the same time; bucket), `clause_1_all`, `…_old`,
+consecutive; at: its time; turn: its number among those of the same time; bucket; whether it is the first of
+all), `clause_1_all`, `…_old`,
 `…_new` (s, p, o, valid_from, valid_until, bucket) for the windows of the query, and the tables in which its
 static parts are kept.
 
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from textwrap import indent
 
 from rheos.algebra.families import MEMBER
-from rheos.algebra.nodes import Ask, Construct, Node, OrderBy, Query, Select, Union
+from rheos.algebra.nodes import Ask, Construct, Node, OrderBy, Query, Select
 from rheos.sql.context import Context
 from rheos.sql.continuous import asked, identity, with_turns
 from rheos.sql.dialect import Dialect
+from rheos.sql.joins import united
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 from rheos.sql.solutions import sorted_by
@@ -45,32 +47,43 @@ def compile_new(
     query: Query, patterns: Sequence[Node], orders: OrderBy | None, dialect: Dialect, name: str
 ) -> ArrivingStatement:
     """The statement of a monotone query: `patterns` together have its new solutions, `orders` says how those
-    of a tick are ordered."""
+    of a tick are ordered. A pattern that looks at no stream is new at the first tick of all."""
     compiler = Compiler(dialect)
     context = Context(query.dataset, ticking=True)
-    found = compiler.node(reduce(Union, patterns), context)
-    rows, ticks = compiler.fresh("r"), compiler.fresh("i")
-    # A combination is in all the buckets in which it is valid; it is completed in one of them.
-    first = f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}"
-    first += f" AND {ticks}.{BUCKET.column} = {rows}.{BUCKET.column}"
-    columns = [f"{ticks}.{INSTANT.column}", *(f"{rows}.{compiler.column(v)}" for v in found.variables)]
-    source = f"{nested(found.sql, rows)} JOIN instants AS {ticks} ON {first}"
-    relation = replace(found, sql=select(columns, source), keys=(INSTANT,), valid=False)
+    parts = [completed(compiler.node(pattern, context), compiler) for pattern in patterns]
+    always = frozenset.intersection(*(part.certain for part in parts))
+    relation = united(parts, always, compiler)
     if orders is not None:
         relation = sorted_by(relation, orders, context, compiler)
     return reported(query, relation, compiler, name)
+
+
+def completed(relation: Relation, compiler: Compiler) -> Relation:
+    """The rows of a relation at the ticks that complete them."""
+    rows, ticks = compiler.fresh("r"), compiler.fresh("i")
+    if relation.valid:
+        # A combination is in all the buckets in which it is valid; it is completed in one of them.
+        begins = f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}"
+        begins += f" AND {ticks}.{BUCKET.column} = {rows}.{BUCKET.column}"
+    else:
+        begins = f"{ticks}.first"
+    columns = [f"{ticks}.{INSTANT.column}", *(f"{rows}.{compiler.column(v)}" for v in relation.variables)]
+    source = f"{nested(relation.sql, rows)} JOIN instants AS {ticks} ON {begins}"
+    return replace(relation, sql=select(columns, source), keys=(INSTANT,), valid=False)
 
 
 def compile_difference(query: Query, dialect: Dialect, name: str) -> ArrivingStatement:
     """The statement of a query that is not monotone: what it answers at a tick that it did not before."""
     compiler = Compiler(dialect)
     context = Context(query.dataset, ticking=True)
-    relation = at_every_instant(compiler.node(query.form.pattern, context), compiler)
+    relation = compiler.node(query.form.pattern, context)
+    if isinstance(query.form, Ask) or not relation.valid:
+        relation = at_every_instant(relation, compiler)
     match query.form:
         case Select(_, variables):
-            kept = [name for name in (MEMBER.name, *variables) if name in relation.variables]
-            relation = replace(relation, variables=tuple(kept))
+            kept = tuple(name for name in (MEMBER.name, *variables) if name in relation.variables)
             columns = [compiler.column(name) for name in kept]
+            relation = replace(relation, variables=kept)
         case Ask():
             relation = replace(relation, sql=asked(relation, compiler), variables=(), keys=(INSTANT,))
             columns = ["found"]
@@ -80,26 +93,28 @@ def compile_difference(query: Query, dialect: Dialect, name: str) -> ArrivingSta
 
 
 def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -> Relation:
-    """Of a relation at every tick the rows at a tick less those, as often as they are there, at the tick
-    before; nothing of tick 0, which is before the batch."""
-    instant, dialect = INSTANT.column, compiler.dialect
-    rows = compiler.fresh("r")
-    own = [f"{rows}.{column}" for column in (instant, *columns)]
-    sorts = [f"min({rows}.{item.column}) AS {item.column}" for item in relation.sort]
-    counted = select(
-        [*own, "count(*) AS copies", *sorts], nested(relation.sql, rows), tail=f"GROUP BY {', '.join(own)}"
+    """The rows of a relation at a tick less those, as often as they are there, at the tick before.
+
+    That is at each tick as many as begin, less those that end. What began at tick 0 was there before.
+    """
+    instant, rows = INSTANT.column, compiler.fresh("rows")
+    first, end = INTERVAL if relation.valid else (instant, f"{instant} + 1")
+    sorts = [item.column for item in relation.sort]
+    events = "\nUNION ALL\n".join(
+        select([f"{tick} AS {instant}", f"{count} AS change", *columns, *sorts], rows)
+        for tick, count in ((first, "1"), (end, "-1"))
     )
-    partition = f"PARTITION BY {', '.join(columns)} " if columns else ""
-    over = f"OVER ({partition}ORDER BY {instant})"
-    lagged = select(
-        ["*", f"lag({instant}) {over} AS before", f"lag(copies) {over} AS copies_before"],
-        nested(counted, compiler.fresh("r")),
+    events = f"WITH {rows} AS (\n{indent(relation.sql, '  ')}\n)\n{events}"
+    by = [instant, *columns]
+    kept = [*by, *sorts]
+    added = select(
+        [*by, "CAST(sum(change) AS BIGINT) AS more", *(f"min({sort}) AS {sort}" for sort in sorts)],
+        nested(events, compiler.fresh("e")),
+        [f"{instant} > 0"],
+        tail=f"GROUP BY {', '.join(by)} HAVING sum(change) > 0",
     )
-    more = f"copies - CASE WHEN before = {instant} - 1 THEN copies_before ELSE 0 END"
-    kept = [instant, *columns, *(item.column for item in relation.sort)]
-    added = select([*kept, f"{more} AS more"], nested(lagged, compiler.fresh("r")), [f"{instant} > 0"])
-    source = dialect.counted(nested(added, rows), "0", f"{rows}.more", compiler.fresh("n"), "copy")
-    sql = select([f"{rows}.{column}" for column in kept], source, [f"{rows}.more > 0"])
+    source = compiler.dialect.counted(nested(added, rows), "0", f"{rows}.more", compiler.fresh("n"), "copy")
+    sql = select([f"{rows}.{column}" for column in kept], source)
     return replace(relation, sql=sql, keys=(INSTANT,), valid=False)
 
 

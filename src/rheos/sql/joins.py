@@ -146,9 +146,9 @@ def join(node: Join, context: Context, compiler: Compiler) -> Relation:
 
 
 def apart(node: LeftJoin | Minus, context: Context, compiler: Compiler) -> Pair:
-    """The sides of an operator that is not monotone: it works for each instant apart."""
-    left = spread(compiler.node(node.left, context), compiler)
-    right = spread(compiler.node(node.right, context), compiler)
+    """The sides of an operator that is not monotone: it works for each instant apart, unless its right side
+    is the same at all of them."""
+    left, right = compiler.node(node.left, context), spread(compiler.node(node.right, context), compiler)
     if INSTANT in right.keys:
         left = at_every_instant(left, compiler)
     return Pair.of(left, right, context, compiler)
@@ -167,7 +167,7 @@ def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
 def outer_join(pair: Pair, conditions: Sequence[str], small: bool) -> Relation:
     hint = pair.dialect.broadcast([pair.right_alias] if small else [])
     sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions), hint=hint)
-    return Relation(sql, pair.variables, pair.left.certain, pair.left.keys)
+    return Relation(sql, pair.variables, pair.left.certain, pair.left.keys, valid=pair.left.valid)
 
 
 def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
@@ -208,7 +208,7 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
         shared = map(compiler.column, pair.shared)
         both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in shared)
         conditions.append(f"({' OR '.join(both)})")
-    columns = [f"{pair.left_alias}.{key.column}" for key in left.keys]
+    columns = [f"{pair.left_alias}.{column}" for column in left.carried]
     columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]
     hint = compiler.dialect.broadcast([pair.right_alias] if isinstance(node.right, Broadcast) else [])
     sql = select(columns, pair.source(compiler.dialect.anti_join, conditions), hint=hint)
@@ -219,6 +219,11 @@ def union(node: Union, context: Context, compiler: Compiler) -> Relation:
     operands = [compiler.node(operand, context) for operand in flatten(node)]
     if any(INSTANT in operand.keys for operand in operands) or len({BUCKET in o.keys for o in operands}) > 1:
         operands = [at_every_instant(operand, compiler) for operand in operands]
+    return united(operands, certain(node), compiler)
+
+
+def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Compiler) -> Relation:
+    """The rows of relations that have the same keys; what one does not bind is NULL in its rows."""
     valid = any(operand.valid for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
     parts = []
@@ -231,7 +236,7 @@ def union(node: Union, context: Context, compiler: Compiler) -> Relation:
             columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
     sql = "\nUNION ALL\n".join(parts)
-    return Relation(sql, variables, certain(node), operands[0].keys, valid=valid)
+    return Relation(sql, variables, certain, operands[0].keys, valid=valid)
 
 
 def flatten(node: Node) -> list[Node]:

@@ -31,7 +31,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.variables import certain, has_exists, numeric
+from rheos.algebra.rewrite import has_streams
+from rheos.algebra.variables import certain, exists_in, has_exists, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
@@ -40,7 +41,7 @@ from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import BUCKET, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.scans import Scan, among, scan
+from rheos.sql.scans import Scan, among_named, scan
 from rheos.sql.validity import at_every_instant, intersection, overlap
 
 
@@ -248,7 +249,9 @@ def values(node: Values, compiler: Compiler) -> Relation:
 def operand(node: Node, expression: Expression, context: Context, compiler: Compiler) -> Relation:
     """What an expression is evaluated over; EXISTS asks for the instant of a row, if there are windows."""
     relation = compiler.node(node, context)
-    if context.by_instant and has_exists(expression):
+    if context.windows and has_exists(expression):
+        return at_every_instant(relation, compiler)
+    if context.ticking and any(has_streams(pattern) for pattern in exists_in(expression)):
         return at_every_instant(relation, compiler)
     return relation
 
@@ -276,7 +279,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
         return compiler.node(node.pattern, context.in_graph(node.name.term))
     name = node.name.name
     key = compiler.fresh("graph")
-    where = [] if context.dataset is None else [among("g", context.dataset.named, compiler.dialect)]
+    where = among_named("g", context.dataset, compiler.dialect)
     names = [select([f"g AS {key}"], "graph_names", where)]
     names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.windows]
     each = context.in_each_graph(key, "\nUNION\n".join(names))

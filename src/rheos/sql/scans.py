@@ -92,12 +92,11 @@ def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     string = compiler.dialect.string
     if context.graph is not None:
         conditions = [f"{alias}.g = {string(context.graph)}"]
-        if dataset is not None and context.graph not in dataset.named:
+        if dataset is not None and dataset.named is not None and context.graph not in dataset.named:
             conditions.append("FALSE")
         return Scan(f"named_graphs AS {alias}", conditions)
     if context.graph_key is not None:
-        conditions = [] if dataset is None else [among(f"{alias}.g", dataset.named, compiler.dialect)]
-        return Scan(f"named_graphs AS {alias}", conditions)
+        return Scan(f"named_graphs AS {alias}", among_named(f"{alias}.g", dataset, compiler.dialect))
     if dataset is None or dataset.keeps_default:
         return Scan(f"default_graph AS {alias}", [])
     if len(dataset.default) == 1:
@@ -107,6 +106,13 @@ def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
         ["s", "p", "o"], "named_graphs", [among("g", dataset.default, compiler.dialect)], distinct=True
     )
     return Scan(nested(merge, alias), [])
+
+
+def among_named(sql: str, dataset: Dataset | None, dialect: Dialect) -> list[str]:
+    """The condition that a name is one of the dataset's named graphs, if not all of them are."""
+    if dataset is None or dataset.named is None:
+        return []
+    return [among(sql, dataset.named, dialect)]
 
 
 def among(sql: str, names: Iterable[str], dialect: Dialect) -> str:

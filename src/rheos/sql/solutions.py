@@ -18,7 +18,7 @@ from rheos.sql.grouped import Parted, Whole
 from rheos.sql.joins import same_keys
 from rheos.sql.relation import BUCKET, INSTANT, Relation, Sort, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.validity import at_every_instant, spread
+from rheos.sql.validity import at_every_instant, in_pieces, of_pieces, spread
 from rheos.terms import XSD, literal
 
 if TYPE_CHECKING:
@@ -35,8 +35,26 @@ OF_NO_ROWS = {
 
 def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
-    if BUCKET in inner.keys or any(needs_rows(aggregate) for _, aggregate in node.aggregates):
+    if any(needs_rows(aggregate) for _, aggregate in node.aggregates):
         inner = spread(inner, compiler)
+    if BUCKET in inner.keys:
+        bound = [key.name for key in node.keys if key.name in inner.variables]
+        inner, pieces = in_pieces(inner, bound, compiler)
+        found = grouped(inner, node, context, compiler)
+        if not node.keys:
+            found = every_key(found, node, Relation(pieces, (), frozenset(), found.keys), compiler)
+        return of_pieces(found, compiler)
+    relation = grouped(inner, node, context, compiler)
+    if not relation.keys or node.keys:
+        return relation
+    unit = keyed_unit(context, compiler)
+    return every_key(
+        relation, node, at_every_instant(unit, compiler) if INSTANT in relation.keys else unit, compiler
+    )
+
+
+def grouped(inner: Relation, node: Group, context: Context, compiler: Compiler) -> Relation:
+    """The groups of a relation that there are."""
     rows = compiler.rows(inner, context)
     present = [key.name for key in node.keys if key.name in inner.variables]
     absent = [key.name for key in node.keys if key.name not in present]
@@ -53,8 +71,7 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     groups.relation = Relation(groups.sql(grouping_of_all(node)), tuple(present), frozenset(), keys)
     columns = groups.columns() + [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
     sql = select(columns + found, groups.source(*found))
-    relation = Relation(sql, tuple(variables), certain(node), keys)
-    return every_key(relation, node, context, compiler) if keys and not node.keys else relation
+    return Relation(sql, tuple(variables), certain(node), keys)
 
 
 def needs_rows(aggregate: Aggregate) -> bool:
@@ -93,13 +110,15 @@ def grouping_of_all(node: Group) -> str:
     return "HAVING count(*) > 0" if node.keys else ""
 
 
-def every_key(relation: Relation, node: Group, context: Context, compiler: Compiler) -> Relation:
-    """A grouping by nothing has its one group for every key, also where there were no rows."""
+def keyed_unit(context: Context, compiler: Compiler) -> Relation:
+    """One solution that binds nothing, for every key of a context."""
     from rheos.sql.patterns import keyed
 
-    unit = keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
-    if INSTANT in relation.keys:
-        unit = at_every_instant(unit, compiler)
+    return keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
+
+
+def every_key(relation: Relation, node: Group, unit: Relation, compiler: Compiler) -> Relation:
+    """A grouping by nothing has its one group for every key of `unit`, also where there were no rows."""
     all_keys, found = compiler.fresh("k"), compiler.fresh("r")
     first = f"{found}.{relation.keys[0].column}"
     columns = [f"{all_keys}.{key.column}" for key in relation.keys]
@@ -134,6 +153,10 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
 
 def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
+    if BUCKET in inner.keys:
+        cut, _ = in_pieces(inner, inner.variables, compiler)
+        rows = compiler.rows(cut, context)
+        return of_pieces(cut.unsorted(select(rows.columns(), rows.source(), distinct=True)), compiler)
     if inner.valid:
         # What holds in the same interval is spread over its instants once.
         rows = compiler.rows(inner, context)
@@ -153,7 +176,10 @@ def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
 
 
 def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
-    return sorted_by(spread(compiler.node(node.pattern, context), compiler), node, context, compiler)
+    relation = compiler.node(node.pattern, context)
+    # What holds for some ticks has the same place in the order at each of them.
+    relation = relation if BUCKET in relation.keys else spread(relation, compiler)
+    return sorted_by(relation, node, context, compiler)
 
 
 def sorted_by(relation: Relation, node: OrderBy, context: Context, compiler: Compiler) -> Relation:

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
 
 FROM, UNTIL = INTERVAL
+# The bounds of a piece of time in which a group of rows stays as it is.
+PIECE = (Key("piece_from"), Key("piece_until"))
 ALWAYS = (str(-(2**63)), str(2**63 - 1))
 
 
@@ -65,6 +68,45 @@ def holding(item: str, alias: str, instants: str) -> str:
     return (
         f"{item} JOIN instants AS {instants}\nON {instant} >= {alias}.{FROM} AND {instant} < {alias}.{UNTIL}"
     )
+
+
+def in_pieces(relation: Relation, names: Sequence[str], compiler: Compiler) -> tuple[Relation, str]:
+    """A relation on arrivals with its rows in pieces of time: between two ticks at which a row with the same
+    values of some variables comes or goes nothing changes for these. A piece is a key, and its bounds are
+    the keys PIECE; also the SQL of all the pieces that there are, and of the ticks between them."""
+    rows, bounds, pieces = compiler.fresh("rows"), compiler.fresh("b"), compiler.fresh("p")
+    by = [key.column for key in relation.keys] + [compiler.column(name) for name in names]
+    parts = [select([*by, f"{bound} AS bound"], rows) for bound in INTERVAL]
+    if by == [BUCKET.column]:
+        # All rows are one group, which is also there where no row is.
+        for bound in (f"min({INSTANT.column})", f"max({INSTANT.column}) + 1"):
+            ticks = [BUCKET.column, f"{bound} AS bound"]
+            parts.append(select(ticks, "instants", tail=f"GROUP BY {BUCKET.column}"))
+    start, end = (key.column for key in PIECE)
+    following = f"lead(bound) OVER (PARTITION BY {', '.join(by)} ORDER BY bound) AS {end}"
+    cut = select([*by, f"bound AS {start}", following], nested("\nUNION\n".join(parts), bounds))
+    whole = f"WITH {rows} AS (\n{indent(relation.sql, '  ')}\n)\n"
+    all_pieces = whole + select([*by, start, end], nested(cut, bounds), [f"{end} IS NOT NULL"])
+    same = [f"r.{column} IS NOT DISTINCT FROM {pieces}.{column}" for column in by]
+    same += [f"r.{FROM} <= {pieces}.{start}", f"r.{UNTIL} >= {pieces}.{end}"]
+    columns = [f"r.{key.column}" for key in relation.keys]
+    columns += [f"{pieces}.{bound}" for bound in (start, end)]
+    columns += [f"r.{compiler.column(name)}" for name in relation.variables]
+    columns += [f"r.{item.column}" for item in relation.sort]
+    inner = select([*by, start, end], nested(cut, bounds), [f"{end} IS NOT NULL"])
+    sql = whole + select(columns, f"{rows} AS r JOIN {nested(inner, pieces)}\nON {' AND '.join(same)}")
+    return replace(relation, sql=sql, keys=(*relation.keys, *PIECE), valid=False), all_pieces
+
+
+def of_pieces(relation: Relation, compiler: Compiler) -> Relation:
+    """A relation that has pieces as keys, with these as intervals again."""
+    rows = compiler.fresh("r")
+    keys = tuple(key for key in relation.keys if key not in PIECE)
+    columns = [f"{rows}.{key.column}" for key in keys]
+    columns += [f"{rows}.{key.column} AS {bound}" for key, bound in zip(PIECE, INTERVAL, strict=True)]
+    columns += [f"{rows}.{compiler.column(name)}" for name in relation.variables]
+    columns += [f"{rows}.{item.column}" for item in relation.sort]
+    return replace(relation, sql=select(columns, nested(relation.sql, rows)), keys=keys, valid=True)
 
 
 def overlap(left: str, right: str) -> list[str]:

@@ -27,7 +27,7 @@ from rheos.optimize.statistics import Statistics
 from rheos.store import parallel, tables, views
 from rheos.store.documents import Document, documents
 from rheos.store.reader import SCHEMA, read
-from rheos.store.revision import Reading, Revision, measure
+from rheos.store.revision import Reading, Revision
 from rheos.terms import iri
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class StaticGraphs:
         version = self._version
         if self._statistics is None or self._statistics[0] != version:
             with self._tables.connection.cursor() as cursor:
-                self._statistics = version, measure(cursor, self._large)
+                counts = Statistics().plus(tables.predicate_counts(cursor))
+                self._statistics = version, counts.plus(self._large.counts())
         return self._statistics[1]
 
     # --- versions ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""The text of a query comes in, its syntax tree goes out."""
+"""The text of a query or an update comes in, its syntax tree goes out."""
 
 from rheos.syntax import ast
 from rheos.syntax.detect import detect
-from rheos.syntax.parser import parse
+from rheos.syntax.parser import parse, parse_update
 
-__all__ = ["ast", "detect", "parse"]
+__all__ = ["ast", "detect", "parse", "parse_update"]

@@ -22,6 +22,7 @@ _CALL = {"FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "BOUND", "EXISTS", "N
 _SIGN = {"BANG", "PLUS", "DASH"}
 _OPERATOR = {"OR", "AND", "EQUAL", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
 _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
+_OPERATION = {"WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"}
 
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
 # whatever else belongs to it are struck off, and so on down the list.
@@ -41,9 +42,9 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
     ("a variable", {"VAR"}, set()),
+    ("an operation (INSERT, DELETE, ...)", {"INSERT", "DELETE", "LOAD"}, _OPERATION),
 )
 _WORDS = {
-    _END: "the end of the query",
     "_AGGREGATE_CLAUSE": "AGGREGATE",
     "BLANK_NODE_LABEL": "a blank node",
     "COMPARISON": "a comparison",
@@ -65,17 +66,17 @@ _OPENING = {
 _LONGEST_LIST = 7
 
 
-def fault(problem: UnexpectedInput, text: str) -> Fault:
-    """Why the text cannot be read on, and where."""
+def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
+    """Why the text, of a query or of `what` it is, cannot be read on, and where."""
     parser: Any = problem.interactive_parser
     accepted: set[str] = parser.accepts()
-    expected = _listed(list(_names(accepted)))
+    expected = _listed([f"the end of the {what}" if name == _END else name for name in _names(accepted)])
     token = problem.token if isinstance(problem, UnexpectedToken) else None
     if token is not None and token.type == _END:
         where = locate(text, len(text.rstrip()))
         if not text.strip():
-            return Fault(f"the query is empty; expected {expected}", where)
-        return Fault(f"the query ends too early; expected {expected}", where)
+            return Fault(f"the {what} is empty; expected {expected}", where)
+        return Fault(f"the {what} ends too early; expected {expected}", where)
 
     start = problem.pos_in_stream or 0
     word = _glued_word(text, start)

@@ -19,7 +19,6 @@ from typing import Any
 import lark
 from lark import Lark
 
-from rheos.syntax import ast
 from rheos.syntax.build import Builder
 from rheos.syntax.lexer import SharedLexer
 
@@ -32,6 +31,7 @@ DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
         ("rheos.syntax.csparql", "CSparqlBuilder"),
     ),
     "cqels": (("sparql.lark", "continuous.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
+    "update": (("sparql.lark", "update.lark"), ("rheos.syntax.update", "UpdateBuilder")),
 }
 
 
@@ -57,12 +57,11 @@ class Parser:
         self._lock = Lock()
         self._lark = _tables(text, {"transformer": _Reductions(builder), "_plugins": _PLUGINS})
 
-    def parse(self, text: str) -> ast.Query:
+    def parse(self, text: str) -> Any:
+        """What the builder makes of the whole: an `ast.Query`, or the tree of an update."""
         with self._lock:
             self._builder.start(text)
-            tree: Any = self._lark.parse(text)
-            assert isinstance(tree, ast.Query)
-            return tree
+            return self._lark.parse(text)
 
 
 _PLUGINS = {"ContextualLexer": SharedLexer}

@@ -1,16 +1,22 @@
-"""The text of a query comes in, its syntax tree goes out, or a `QuerySyntaxError` that points into it."""
+"""The text of a query or update comes in, its tree goes out, or a `QuerySyntaxError` that points into it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from lark.exceptions import UnexpectedInput
 
 from rheos.errors import Position, QuerySyntaxError
-from rheos.syntax import ast, explain, scope
+from rheos.syntax import ast, explain, kind, scope
 from rheos.syntax.detect import detect, mixture
 from rheos.syntax.grammar import parser
 from rheos.syntax.terms import Fault
+
+if TYPE_CHECKING:
+    from rheos.syntax.update_tree import Update
 
 
 def parse(text: str, dialect: str = "sparql") -> ast.Query:
@@ -18,19 +24,41 @@ def parse(text: str, dialect: str = "sparql") -> ast.Query:
 
     The dialect `auto` is the one that the words of the text belong to.
     """
-    try:
-        text = _decode(text)
+    text = _decode(text)
+    with _pointing_into(text, "query"):
         _one_language(text)
         query = parser(detect(text) if dialect == "auto" else dialect).parse(text)
+        assert isinstance(query, ast.Query)
         scope.check(query)
+    return query
+
+
+def parse_update(text: str) -> Update:
+    """The syntax tree of a SPARQL update, in the same way."""
+    from rheos.syntax.update_tree import Modify, Update
+
+    text = _decode(text)
+    with _pointing_into(text, "update"):
+        update = parser("update").parse(text)
+        assert isinstance(update, Update)
+        for step in update.steps:
+            if isinstance(step.operation, Modify):
+                scope.check_pattern(step.operation.where)
+    return update
+
+
+@contextmanager
+def _pointing_into(text: str, expected: str) -> Iterator[None]:
+    """Whatever is wrong with the text becomes a `QuerySyntaxError`."""
+    try:
+        yield
     except Fault as fault:
         raise QuerySyntaxError(fault.message, text, fault.position) from None
     except UnexpectedInput as problem:
-        found = explain.fault(problem, text)
+        found = kind.mistaken(text, expected) or explain.fault(problem, text, expected)
         raise QuerySyntaxError(found.message, text, found.position) from None
     except RecursionError:
-        raise QuerySyntaxError("the query is nested too deeply", text, Position(1, 1)) from None
-    return query
+        raise QuerySyntaxError(f"the {expected} is nested too deeply", text, Position(1, 1)) from None
 
 
 def _one_language(text: str) -> None:
@@ -54,7 +82,8 @@ def _decode(text: str) -> str:
             return escape[0]
         code = int(digits, 16)
         if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
-            raise Fault(f"{escape[0]} is not a character", explain.locate(text, escape.start()))
+            where = explain.locate(text, escape.start())
+            raise QuerySyntaxError(f"{escape[0]} is not a character", text, where)
         return chr(code)
 
     text = text.removeprefix("\ufeff")

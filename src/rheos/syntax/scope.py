@@ -34,6 +34,11 @@ def check(query: ast.Query) -> None:
             checker.modifiers(modifiers, checker.rows(pattern, modifiers))
 
 
+def check_pattern(pattern: ast.Group) -> None:
+    """The same for a pattern alone, the WHERE of an update."""
+    _Checker().group(pattern)
+
+
 class _Checker:
     """Walks the patterns once; each visit checks what is inside and returns the variables in scope."""
 

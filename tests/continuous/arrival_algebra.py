@@ -1,0 +1,357 @@
+"""A query and the windows and static data of a moment come in; a bag of solutions goes out.
+
+The operators of SPARQL as section 18 of the recommendation defines them, on lists of mappings. Static parts
+are asked of a store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+import pyoxigraph as ox
+
+from rheos.terms import encode
+from tests.continuous.arrival_query import (
+    PREFIX,
+    Aggregate,
+    And,
+    Bind,
+    Bound,
+    Compare,
+    Element,
+    Exists,
+    Expression,
+    Filter,
+    Group,
+    Minus,
+    Not,
+    Optional,
+    Or,
+    Pattern,
+    Plus,
+    Query,
+    Static,
+    Stream,
+    Union,
+    Values,
+    integer,
+)
+
+Triple = tuple[str, str, str]
+# A triple, and the name of its graph, which is empty for the default graph.
+Quad = tuple[str, str, str, str]
+# The elements in a window, by their number among the arrivals.
+Content = Mapping[int, Triple]
+Windows = Mapping[Stream, Content]
+Binding = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A mapping, and the elements that it was made of: clauses, and numbers in their windows."""
+
+    binding: Binding
+    elements: frozenset[tuple[Stream, int]] = frozenset()
+
+    @property
+    def key(self) -> frozenset[tuple[str, str]]:
+        return frozenset(self.binding.items())
+
+
+class Failed(Exception):
+    """The value of an expression that has none."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The windows and the static data of a moment, and the query whose FROM clauses choose among these."""
+
+    windows: Windows
+    data: tuple[Quad, ...]
+    query: Query
+
+    def solutions(self, query: Query) -> list[Solution]:
+        """Of a query or a sub-select, section 18.2.4 and 18.2.5."""
+        found = self.group(query.where)
+        if query.aggregates or query.group_by:
+            found = self.grouped(query, found)
+        if query.order_by:
+            found.sort(key=lambda solution: [rank(solution.binding.get(name)) for name in query.order_by])
+        if query.select:
+            names = {item.name if isinstance(item, Aggregate) else item for item in query.select}
+            found = [
+                Solution({k: v for k, v in solution.binding.items() if k in names}, solution.elements)
+                for solution in found
+            ]
+        if query.distinct:
+            found = list({solution.key: solution for solution in reversed(found)}.values())[::-1]
+        return found[: query.limit]
+
+    def group(self, group: Group) -> list[Solution]:
+        """Filters hold for the whole group, wherever they stand."""
+        found = self.unfiltered(group)
+        return [solution for solution in found if self.passes(filters(group), solution.binding)]
+
+    def unfiltered(self, group: Group) -> list[Solution]:
+        found = [Solution({})]
+        for element in group.elements:
+            found = self.extended(found, element)
+        return found
+
+    def extended(self, found: list[Solution], element: Element) -> list[Solution]:
+        """What a group is with one more of its elements, section 18.2.2.6."""
+        match element:
+            case Filter():
+                return found
+            case Optional(group):
+                return self.left_join(found, group)
+            case Minus(group):
+                removing = [solution.binding for solution in self.group(group)]
+                return [
+                    solution
+                    for solution in found
+                    if not any(
+                        compatible(solution.binding, other) and solution.binding.keys() & other.keys()
+                        for other in removing
+                    )
+                ]
+            case Bind(expression, variable):
+                return [self.bound(solution, expression, variable) for solution in found]
+            case _:
+                return list(join(found, self.element(element)))
+
+    def element(self, element: Element) -> list[Solution]:
+        match element:
+            case Stream():
+                found = [Solution({})]
+                for pattern in element.patterns:
+                    found = list(join(found, self.matches(element, pattern)))
+                return found
+            case Static(text):
+                return [Solution(binding) for binding in self.static(text)]
+            case Values(variable, terms):
+                return [Solution({variable: term}) for term in terms]
+            case Group():
+                return self.group(element)
+            case Union(branches):
+                return [solution for branch in branches for solution in self.group(branch)]
+            case Query():
+                return self.solutions(element)
+        raise AssertionError(element)
+
+    def matches(self, clause: Stream, pattern: Pattern) -> list[Solution]:
+        """One for each element: a window is a bag."""
+        return [
+            Solution(binding, frozenset([(clause, number)]))
+            for number, triple in self.windows[clause].items()
+            if (binding := matched(pattern, triple)) is not None
+        ]
+
+    def static(self, text: str) -> list[Binding]:
+        dataset = [f"FROM {graph}" for graph in self.query.default]
+        dataset += [f"FROM NAMED {graph}" for graph in self.query.named]
+        return asked(self.data, f"{PREFIX} SELECT * {' '.join(dataset)} WHERE {{ {text} }}")
+
+    def left_join(self, found: list[Solution], group: Group) -> list[Solution]:
+        """The filters of the optional group see the variables of both sides."""
+        options = self.unfiltered(group)
+        result = []
+        for solution in found:
+            joined = [both for both in join([solution], options) if self.passes(filters(group), both.binding)]
+            result += joined or [solution]
+        return result
+
+    def bound(self, solution: Solution, expression: Expression, variable: str) -> Solution:
+        assert variable not in solution.binding
+        try:
+            value = self.value(expression, solution.binding)
+        except Failed:
+            return solution
+        return Solution({**solution.binding, variable: value}, solution.elements)
+
+    def grouped(self, query: Query, found: list[Solution]) -> list[Solution]:
+        def key(solution: Solution) -> list[str]:
+            return [solution.binding.get(name, "") for name in query.group_by]
+
+        groups = [list(members) for _, members in groupby(sorted(found, key=key), key)]
+        if not query.group_by and not groups:
+            groups = [[]]  # an aggregate over nothing is one row
+        result = []
+        for members in groups:
+            binding = {
+                name: members[0].binding[name] for name in query.group_by if name in members[0].binding
+            }
+            for aggregate in query.aggregates:
+                if (value := aggregated(aggregate, members)) is not None:
+                    binding[aggregate.name] = value
+            result.append(Solution(binding))
+        if query.having is None:
+            return result
+        least = Compare(query.aggregates[0].name, ">=", integer(query.having))
+        return [solution for solution in result if self.passes([least], solution.binding)]
+
+    # --- expressions ----------------------------------------------------------------------------------
+
+    def passes(self, conditions: Iterable[Expression], binding: Binding) -> bool:
+        try:
+            return all(self.truth(condition, binding) for condition in conditions)
+        except Failed:
+            return False
+
+    def truth(self, expression: Expression, binding: Binding) -> bool:
+        match expression:
+            case Compare(left, operator, right):
+                return compared(self.value(left, binding), operator, self.value(right, binding))
+            case Bound(variable):
+                return variable in binding
+            case Not(inner):
+                return not self.truth(inner, binding)
+            case And(left, right):
+                return not self.either(Not(left), Not(right), binding)
+            case Or(left, right):
+                return self.either(left, right, binding)
+            case Exists(group, negated):
+                return self.exists(group, binding) is not negated
+        raise AssertionError(expression)
+
+    def either(self, left: Expression, right: Expression, binding: Binding) -> bool:
+        """An error on one side does not matter if the other is true, section 17.2."""
+        try:
+            if self.truth(left, binding):
+                return True
+        except Failed:
+            if self.truth(right, binding):
+                return True
+            raise
+        return self.truth(right, binding)
+
+    def value(self, expression: Expression, binding: Binding) -> str:
+        match expression:
+            case str() if not expression.startswith("?"):
+                return expression
+            case str():
+                if expression not in binding:
+                    raise Failed
+                return binding[expression]
+            case Plus(left, right):
+                numbers = [number(self.value(side, binding)) for side in (left, right)]
+                if None in numbers:
+                    raise Failed
+                return integer(sum(value for value in numbers if value is not None))
+        raise AssertionError(expression)
+
+    def exists(self, group: Group, binding: Binding) -> bool:
+        assert all(isinstance(element, Stream | Static | Filter) for element in group.elements)
+        both = join([Solution(binding)], self.unfiltered(group))
+        return any(self.passes(filters(group), solution.binding) for solution in both)
+
+
+def filters(group: Group) -> list[Expression]:
+    return [element.expression for element in group.elements if isinstance(element, Filter)]
+
+
+def join(left: Iterable[Solution], right: Iterable[Solution]) -> Iterator[Solution]:
+    others = list(right)
+    for one in left:
+        for other in others:
+            if compatible(one.binding, other.binding):
+                yield Solution({**one.binding, **other.binding}, one.elements | other.elements)
+
+
+def compatible(one: Binding, other: Binding) -> bool:
+    return all(other.get(name, term) == term for name, term in one.items())
+
+
+def compared(left: str, operator: str, right: str) -> bool:
+    """Numbers by value; other terms are only equal or not, and of two different literals nobody knows."""
+    numbers = number(left), number(right)
+    if numbers[0] is not None and numbers[1] is not None:
+        order = (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
+        return (
+            order in {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[operator]
+        )
+    if operator not in ("=", "!="):
+        raise Failed
+    if left != right and left.startswith('"') and right.startswith('"') and "^^" in left + right:
+        raise Failed
+    return (left == right) is (operator == "=")
+
+
+def number(term: str) -> int | None:
+    found = re.fullmatch(r'"(-?\d+)"\^\^<http://www\.w3\.org/2001/XMLSchema#integer>', term)
+    return int(found[1]) if found else None
+
+
+def aggregated(aggregate: Aggregate, members: list[Solution]) -> str | None:
+    """The value of an aggregate; SUM, MIN and MAX are only asked of integers, and all rows have one."""
+    if aggregate.argument == "*":
+        keys = [solution.key for solution in members]
+        return integer(len(set(keys)) if aggregate.distinct else len(keys))
+    terms = [
+        solution.binding[aggregate.argument] for solution in members if aggregate.argument in solution.binding
+    ]
+    if aggregate.distinct:
+        terms = list(dict.fromkeys(terms))
+    if aggregate.function == "COUNT":
+        return integer(len(terms))
+    assert len(terms) == len(members) or aggregate.distinct
+    numbers = [value for term in terms if (value := number(term)) is not None]
+    assert len(numbers) == len(terms)
+    if aggregate.function == "SUM":
+        return integer(sum(numbers))
+    extreme = {"MIN": min, "MAX": max}[aggregate.function]
+    return integer(extreme(numbers)) if numbers else None
+
+
+def rank(term: str | None) -> tuple[int, int, str]:
+    """Section 15.1: unbound, IRIs, numbers, other literals."""
+    if term is None:
+        return 0, 0, ""
+    value = number(term)
+    if value is not None:
+        return 2, value, ""
+    return (3 if term.startswith('"') else 1), 0, term
+
+
+def matched(pattern: Pattern, triple: Triple) -> dict[str, str] | None:
+    binding: dict[str, str] = {}
+    for place, term in zip(pattern, triple, strict=True):
+        if place.startswith("?"):
+            if binding.setdefault(place, term) != term:
+                return None
+        elif place != term:
+            return None
+    return binding
+
+
+# --- static data ------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def asked(static: tuple[Quad, ...], sparql: str) -> list[Binding]:
+    """The solutions of a SELECT over static data; kept, because all the ticks ask the same."""
+    solutions = store_of(static).query(sparql)
+    assert isinstance(solutions, ox.QuerySolutions)
+    return bindings_of(solutions)
+
+
+def bindings_of(solutions: ox.QuerySolutions) -> list[Binding]:
+    names = [variable.value for variable in solutions.variables]
+    return [
+        {f"?{name}": encode(solution[name]) for name in names if solution[name] is not None}
+        for solution in solutions
+    ]
+
+
+def store_of(static: Iterable[Quad]) -> ox.Store:
+    store = ox.Store()
+    store.load(nquads(static), format=ox.RdfFormat.N_QUADS)
+    return store
+
+
+def nquads(static: Iterable[Quad]) -> str:
+    return "".join(f"{' '.join(quad).rstrip()} .\n" for quad in static)

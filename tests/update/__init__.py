@@ -1,0 +1,1 @@
+"""SPARQL Update on the static graphs: its texts, its operations, and all or nothing."""
