@@ -15,11 +15,12 @@ import pytest
 
 from tests.cli.command import read_terminal
 from tests.cli.test_run import COUNT, COUNTS, ELEMENTS, STREAM, Outcome, rows
+from tests.conftest import java_is_missing
 
 COMMAND = [sys.executable, "-m", "rheos", "run", "-q", COUNT]
 PATIENCE = 240  # seconds; Spark starts, and tests share the machine
 
-pytestmark = pytest.mark.usefixtures("spark")  # where there is no Java, there is nothing to see
+pytestmark = pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 
 
 def test_standard_input_is_answered_while_it_flows() -> None:
