@@ -21,6 +21,9 @@ class Key:
 # The key of a relation whose rows are of one instant each; the columns of one whose rows hold for a while.
 INSTANT = Key("instant")
 INTERVAL = ("valid_from", "valid_until")
+# The columns of the time that a solution of EP-SPARQL took, in microseconds since 1970. One of static data
+# alone took none: it starts after all times and ends before them, and so adds nothing to what it joins.
+OCCURRENCE = ("starting", "ending")
 # The key of a relation on arrivals: a stretch of ticks. Only rows of the same stretch are joined, so that not
 # everything is paired that ever met; a row that is valid in several stretches is there in each of them.
 BUCKET = Key("bucket")
@@ -45,7 +48,8 @@ class Relation:
 
     `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. The
     columns that `sort` names stay hidden and are only kept to order by; `sorted_by` are the variables that
-    they were computed from. A relation that is `valid` for intervals only has them in the columns INTERVAL.
+    they were computed from. A relation that is `valid` for intervals only has them in the columns INTERVAL;
+    one whose solutions `occur` has their times in the columns OCCURRENCE.
     """
 
     sql: str
@@ -56,11 +60,14 @@ class Relation:
     sorted_by: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
     valid: bool = False
+    occurs: bool = False
 
     @property
     def carried(self) -> list[str]:
-        """The columns that are neither variables nor part of the order: keys and interval."""
-        return [key.column for key in self.keys] + (list(INTERVAL) if self.valid else [])
+        """The columns that are neither variables nor part of the order: keys, interval, occurrence."""
+        columns = [key.column for key in self.keys]
+        columns += INTERVAL if self.valid else ()
+        return columns + list(OCCURRENCE if self.occurs else ())
 
     def shared(self, other: Relation) -> list[str]:
         """The variables of both, in this one's order."""
