@@ -59,7 +59,9 @@ def registered(found: Case) -> list[Registered]:
     return queries
 
 
-def evaluated(found: Case, queries: Sequence[Registered], folder: Path, graphs: StaticGraphs, cuts: Sequence[int]) -> list[Answer]:
+def evaluated(
+    found: Case, queries: Sequence[Registered], folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
+) -> list[Answer]:
     """What the last query answers batch after batch, each with no more events than the one before has kept."""
     load(graphs, found.static)
     tables = KeptTables(graphs, folder, lambda: Local(graphs))

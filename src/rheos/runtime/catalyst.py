@@ -75,7 +75,7 @@ class SparkPlace:
     def ask(self, sql: str) -> pa.Table:
         return self._run(lambda: self.spark.sql(sql).toArrow())
 
-    def rows(self, statement: ContinuousStatement) -> pa.Table:
+    def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
         def run() -> pa.Table:
             for closure in statement.closures:
                 closure_view(closure, self.spark)
