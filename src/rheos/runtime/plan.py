@@ -50,8 +50,9 @@ class Relatives:
     @classmethod
     def of(cls, members: Sequence[Registered]) -> Relatives:
         arrivals = [query.evaluation for query in members if isinstance(query.evaluation, Arrival)]
-        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals])
-        return cls(tuple(query.name for query in members), found, Prepared.of(found.query))
+        names = tuple(query.name for query in members)
+        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals], names)
+        return cls(names, found, Prepared.of(found.query))
 
     def constants(self, members: Sequence[str]) -> pa.Table | None:
         """The table of the constants of some of the members, by their numbers."""
