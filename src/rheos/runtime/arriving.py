@@ -370,8 +370,9 @@ def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
     numbers = rows.column("member").to_numpy()
     answers = rows.drop_columns(["member"])
     present, starts = np.unique(numbers, return_index=True)
+    ends = np.append(starts, len(rows))[1:]
     found = {}
-    for number, start, end in zip(present.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+    for number, start, end in zip(present.tolist(), starts, ends, strict=True):
         own = answers.slice(start, end - start)
         instants = own.column("instant").to_numpy()
         first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
