@@ -51,9 +51,12 @@ class KeptTables:
     def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten."""
         began, filled = time.perf_counter(), False
-        needed: dict[str, tuple[object, KeptTable]] = {}
+        parts: dict[str, tuple[StaticPart, Values | None]] = {}
         for family, part in families:
-            constants = constants_of(family, part)
+            _, others = parts.get(part.table, (part, None))
+            parts[part.table] = part, united(constants_of(family, part), others)
+        needed: dict[str, tuple[object, KeptTable]] = {}
+        for part, constants in parts.values():
             state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
@@ -98,6 +101,13 @@ def constants_of(family: Family, part: StaticPart) -> Values | None:
     places = [family.variables.index(name) for name in names]
     rows = sorted({tuple(row[at] for at in places) for row in family.rows})
     return Values(tuple(map(Variable, names)), tuple(rows))
+
+
+def united(constants: Values | None, others: Values | None) -> Values | None:
+    """What families that have a part in common ask for: each finds its own in the table."""
+    if constants is None or others is None:
+        return constants
+    return replace(constants, rows=tuple(sorted({*constants.rows, *others.rows})))
 
 
 def restricted(query: Query, constants: Values | None) -> Query:
