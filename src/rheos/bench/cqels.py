@@ -10,6 +10,7 @@ is measured, and there it must report the same rows as the loops without rheos.
 
 from __future__ import annotations
 
+import math
 import random
 import tempfile
 from collections.abc import Sequence
@@ -28,7 +29,8 @@ from rheos.errors import EvaluationError
 TRIPLES = 100_000
 TICKS = 100_000
 CHECKED = 2_000  # ticks on which the loops must report the same
-WITHOUT = 3.0  # seconds for which a loop without rheos runs
+
+Loops = tuple[Looped, Looped]  # of a store, and by hand
 
 PAPER: dict[int, tuple[float, float, float]] = {  # table 2: CQELS, C-SPARQL, ETALIS, in ms
     1: (0.47, 332.46, 0.06),
@@ -59,7 +61,7 @@ def run(settings: Settings) -> None:
     heading(machine())
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder, Engine() as engine:
         bench = Conference(engine, Path(folder))
-        ticks = Ticks(1_000 if settings.quick else TICKS)
+        ticks = Ticks(CHECKED if settings.quick else TICKS)
         sections = {
             "queries": queries,
             "sizes": sizes,
@@ -68,9 +70,9 @@ def run(settings: Settings) -> None:
             "update": updating.run,
         }
         bench.load(TRIPLES)
-        if not settings.quick:
-            with progress("warming up: Spark and its workers"):
-                bench.run(ticks, [instance(1, 0)])
+        with progress("warming up: Spark and its workers"):
+            bench.run(ticks, [instance(1, 0)])
+        bench.starts.clear()
         for name, section in sections.items():
             if settings.wants(name):
                 section(bench, ticks, settings)
@@ -100,9 +102,11 @@ def queries(bench: Conference, ticks: Ticks, settings: Settings) -> None:
     rows, rates = [], []
     for template, figures in PAPER.items():
         chosen = authors(1 if template == 2 else number)
-        loops = checked(bench, template, chosen[0])
-        runs = []
-        for done, author in enumerate(chosen, start=1):
+        short, loops = checked(bench, template, chosen[0])
+        if not settings.quick:
+            loops = without(bench, ticks, template, chosen[:1], seconds(settings))
+        runs = [short] if settings.quick else []
+        for done, author in enumerate(chosen[len(runs) :], start=1):
             with progress(f"measuring: Q{template}, instance {done} of {len(chosen)}"):
                 runs.append(bench.run(ticks, [instance(template, author)]))
         per_tick = mean(found.per_tick for found in runs)
@@ -138,26 +142,36 @@ def parts(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def checked(bench: Conference, template: int, author: int) -> tuple[Looped, Looped]:
-    """The loops without rheos, on as much of the stream as they manage; at its beginning all three must have
-    the same answers. That also warms rheos up for the template."""
-    text, name = instance(template, author), author_name(author)
-    short, store = Ticks(CHECKED), bench.store(TRIPLES)
+def checked(bench: Conference, template: int, author: int) -> tuple[Run, Loops]:
+    """A run on the beginning of the stream, where the loops without rheos must have the same answers. It also
+    warms rheos up for the template."""
+    short = Ticks(CHECKED)
     with progress(f"warming up: Q{template}"):
-        ours = bench.run(short, [text], keep=True)
-        path = bench.stream(short)
-        loops = store_loop(path, store, [text]), hand_loop(path, store, template, [name])
-    if (ours.different, ours.answers) != (loops[0].rows, loops[1].rows):
+        ours = bench.run(short, [instance(template, author)], keep=True)
+        loops = without(bench, short, template, [author])
+    if (ours.different, ours.answers) != tuple(loop.rows for loop in loops):
         raise EvaluationError(
             f"Q{template}: rheos has {ours.answers} answers, {ours.different} of them different; "
             f"by hand there are {loops[1].rows}, and the store has {loops[0].rows} different ones"
         )
-    with progress(f"the loops without rheos: Q{template}"):
-        path = bench.stream(Ticks(TICKS))
+    return ours, loops
+
+
+def without(
+    bench: Conference, ticks: Ticks, template: int, chosen: Sequence[int], seconds: float = math.inf
+) -> Loops:
+    """The loops without rheos, on as much of a stream as they manage in some seconds."""
+    path, store = bench.stream(ticks), bench.store(TRIPLES)
+    with progress(f"the loops without rheos: {len(chosen):,} of Q{template}"):
         return (
-            store_loop(path, store, [text], WITHOUT),
-            hand_loop(path, store, template, [name], WITHOUT),
+            store_loop(path, store, [instance(template, author) for author in chosen], seconds),
+            hand_loop(path, store, template, [author_name(author) for author in chosen], seconds),
         )
+
+
+def seconds(settings: Settings) -> float:
+    """For how long a loop without rheos runs."""
+    return 0.3 if settings.quick else 3.0
 
 
 def against(rate: float, loops: Sequence[Looped]) -> list[str]:
@@ -220,7 +234,7 @@ def many(bench: Conference, ticks: Ticks, settings: Settings) -> None:
         f"Many queries of a template: {ticks.number:,} ticks of {people:,} people, one query each; "
         f"{TRIPLES:,} static triples; of the first and the last number the median of 3 runs"
     )
-    rows = []
+    rows, rates, rate = [], [], dict[tuple[int, int], float]()
     for template in templates:
         texts = [instance(template, author) for author in range(numbers[-1])]
         first = 0.0
@@ -230,6 +244,7 @@ def many(bench: Conference, ticks: Ticks, settings: Settings) -> None:
                 runs = [bench.run(stream, texts[:number]) for _ in range(often)]
             found = sorted(runs, key=lambda one: one.seconds)[often // 2]
             first = first or found.seconds
+            rate[template, number] = found.rate
             is_last = number == NUMBERS[-1]
             times = found.seconds / first
             rows.append(
@@ -255,18 +270,10 @@ def many(bench: Conference, ticks: Ticks, settings: Settings) -> None:
         "",
     ]
     table([*columns, "registering, ms each"], rows)
-    rates = []
     for template in templates:
-        store, path = bench.store(TRIPLES), bench.stream(stream)
         for number in (numbers[0], numbers[-1]):
-            texts = [instance(template, author) for author in range(number)]
-            with progress(f"the loops without rheos: {number:,} queries of Q{template}"):
-                loops = (
-                    store_loop(path, store, texts, WITHOUT),
-                    hand_loop(path, store, template, [author_name(at) for at in range(number)], WITHOUT),
-                )
-            ours = next(row for row in rows if row[0] == f"Q{template}, {number:,} queries")
-            rates.append([ours[0], *against(1000 / float(ours[3]), loops)])
+            loops = without(bench, stream, template, range(number), seconds(settings))
+            rates.append([f"Q{template}, {number:,} queries", *against(rate[template, number], loops)])
     print()
     table(["ticks/s", "rheos", "store", "ratio", "by hand", "ratio"], rates)
 
@@ -286,7 +293,7 @@ def shapes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
     for what, size in ((f"in batches of {BATCH} s of the stream", cut), ("in one batch", None)):
         if settings.quick and size is None:
             continue
-        with Engine(bench.engine.session(), batch_bytes=size) as engine:
+        with Engine(batch_bytes=size) as engine:  # it shares the Spark of the other
             load_static(engine, bench.bibliography(TRIPLES), bench.plan)
             with progress(f"measuring: {len(texts)} shapes {what}"):
                 if not settings.quick:
@@ -307,8 +314,8 @@ def shapes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
     columns = ["", "batches", "with answers", "answers/tick", "ticks/s", "target", "", "registering, ms each"]
     table(columns, rows)
     with progress("the loop of a store without rheos"):
-        loop = store_loop(path, bench.store(TRIPLES), texts, WITHOUT)
-    ratio = found.rate / loop.rate if loop.ticks else float("inf")
+        loop = store_loop(path, bench.store(TRIPLES), texts, seconds(settings))
+    ratio = found.rate / max(loop.rate, 0.01)
     print(
         f"\nA loop that asks a pyoxigraph store all {len(texts)} at every tick, whole answers and windows "
         f"that are not yet full: {loop.rate:,.1f} ticks/s; rheos is {ratio:,.0f} times as fast."

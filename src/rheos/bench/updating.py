@@ -43,7 +43,8 @@ def run(bench: Conference, ticks: Ticks, settings: Settings) -> None:
     )
     path = bench.stream(stream)
     size = path.stat().st_size // batches
-    with Engine(bench.engine.session(), batch_bytes=size) as engine, progress("updating in mid-stream"):
+    # The engine shares the Spark of the other.
+    with Engine(batch_bytes=size) as engine, progress("updating in mid-stream"):
         load_static(engine, bench.bibliography(TRIPLES), bench.plan)
         engine.add_stream(RFID, str(path))
         handles = [engine.register(instance(3, author), keep=False) for author in range(number)]
@@ -56,8 +57,8 @@ def run(bench: Conference, ticks: Ticks, settings: Settings) -> None:
         changed = engine.update(aliases())
         updating = time.perf_counter() - began
         done = engine.metrics.batches
-        of_batch = (began - first) / max(1, done - 1)
         engine.run()
+        of_batch = (time.perf_counter() - first) / (engine.metrics.batches - 1)
         later = seen.first_with_alias() - done
         static = engine.metrics.static_milliseconds / 1000
     table(
