@@ -58,7 +58,8 @@ class Relatives:
         """The table of the constants of some of the members, by their numbers."""
         if not self.family.rows:
             return None
-        numbers = [self.members.index(name) for name in members]
+        places = {name: number for number, name in enumerate(self.members)}
+        numbers = [places[name] for name in members]
         columns = [pa.array(numbers, pa.int64())]
         columns += [
             pa.array([self.family.rows[number][at] for number in numbers], pa.string())

@@ -75,7 +75,10 @@ def template_triples(
         [*own, *(template_term(term, relation, compiler) for term in triple.terms)] for triple in template
     ]
     columns = [*keys, *TRIPLE]
-    made = compiler.dialect.unfold(triples, columns, source)
+    if len(triples) == 1:
+        made = select([f"{term} AS {name}" for term, name in zip(*triples, columns, strict=True)], source)
+    else:
+        made = compiler.dialect.unfold(triples, columns, source)
     conditions = [
         "made.subject NOT LIKE '\"%'",
         "made.predicate LIKE '<%'",
