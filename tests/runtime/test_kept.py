@@ -31,7 +31,8 @@ def family(window: str, names: str, more: str = "") -> Relatives:
     """A query for each of the names, that asks where somebody is seen."""
     found = []
     for name in names:
-        where = f'STREAM <http://ex/s> [{window}] {{ ?who <http://ex/in> ?room }} ?who <http://ex/name> "{name}"'
+        where = f"STREAM <http://ex/s> [{window}] {{ ?who <http://ex/in> ?room }}"
+        where += f' ?who <http://ex/name> "{name}"'
         query = translate_arriving(parse(f"SELECT * {{ {where} {more} }}", "cqels"), name, "http://ex/", ())
         found.append(Registered(QueryInfo(name, "select"), Arrival.of(query)))
     return Relatives.of(found)
