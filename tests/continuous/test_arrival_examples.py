@@ -94,6 +94,7 @@ QUERIES = {
             )
         ),
         ("?locName", "?locDesc"),
+        named=(PLAN,),
     ),
     "reachable-people": Query(
         Group(
@@ -119,6 +120,7 @@ QUERIES = {
             )
         ),
         ("?coAuthName",),
+        named=(PLAN,),
     ),
     "editors-nearby": Query(
         Group(
@@ -147,6 +149,7 @@ QUERIES = {
         ),
         ("?loc2", "?locName", Aggregate("COUNT", "?coAuth", "?noCoAuths", distinct=True)),
         group_by=("?loc2", "?locName"),
+        named=(PLAN,),
     ),
 }
 

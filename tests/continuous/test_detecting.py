@@ -62,7 +62,7 @@ def registered(found: Case) -> list[Registered]:
 def evaluated(
     found: Case, queries: Sequence[Registered], folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
 ) -> list[Answer]:
-    """What the last query answers batch after batch, each with no more events than the one before has kept."""
+    """What the last query answers batch after batch, each with no more events than the one before kept."""
     load(graphs, found.static)
     tables = KeptTables(graphs, folder, lambda: Local(graphs))
     kept = tables.up_to_date((None, part) for query in queries for part in query.evaluation.parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,6 +100,11 @@ class Arriving:
     query: Query
     windows: tuple[ArrivalClause, ...]
     makes_stream: bool = False
+
+
+def mark_of(name: str) -> str:
+    """What the blank nodes that a query makes have in their labels, so that they are those of no other."""
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
 
 
 # --- EP-SPARQL: events in order -----------------------------------------------------------------------

@@ -155,19 +155,21 @@ class Registry:
             name = registered.name
             if name in self.handles:
                 raise RheosError(f"there is a query {name} already: unregister it, or use another name")
-            others = [handle.registered for handle in self.handles.values()]
-            *others, registered = self._resolved([*others, registered])
+            known = [handle.registered for handle in self.handles.values()]
+            *others, registered = self._resolved([*known, registered])
             if registered.derived is not None and registered.derived in self.sources:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
-            circle = cycle([*others, registered])
+            # Only one that makes a stream closes a circle.
+            circle = cycle([*others, registered] if registered.derived is not None else [registered])
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
             handle = Handle(self, registered, text, base, named, keep)
             self.handles[name] = handle
-            self.resolve()
+            if others != known:
+                self.resolve()
             self._from_now(registered)
             self._version = next(self._versions)
             return handle
@@ -183,7 +185,8 @@ class Registry:
             if readers:
                 raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
             del self.handles[name]
-            self.resolve()
+            if isinstance(handle.registered.evaluation, Detection):
+                self.resolve()
             self._halted.discard(name)
             self.since.pop(name, None)
             self._version = next(self._versions)

@@ -30,6 +30,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    makes_blanks,
 )
 from rheos.algebra.variables import certain
 from rheos.optimize.durations import condition_bound
@@ -43,7 +44,7 @@ from rheos.sql.grouped import Whole
 from rheos.sql.joins import Pair
 from rheos.sql.patterns import Compiler, match_pattern
 from rheos.sql.relation import OCCURRENCE, Key, Relation, clause_name, nested, select
-from rheos.sql.statement import TRIPLE, makes_blanks, template_triples
+from rheos.sql.statement import TRIPLE, template_triples
 
 STARTING, ENDING = OCCURRENCE
 
