@@ -21,10 +21,10 @@ from rheos.runtime.place import DuckPlace
 from rheos.runtime.plan import Registered, cycle, ordered
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
+from tests.continuous.arrival_batches import load
 from tests.continuous.event_cases import case
 from tests.continuous.event_query import text
 from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
-from tests.continuous.test_arriving import load
 
 
 def table(events: Sequence[Event]) -> pa.Table:
