@@ -76,11 +76,15 @@ def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
         operands, conditions = chain(node)
         if len(operands) > 1:
             found = [one for operand in operands for one in components(operand)]
-            static = [one for one in found if not has_streams(one) and not is_plain(one)]
-            others = [rewrite(one) for one in found if has_streams(one) or is_plain(one)]
+            others = [rewrite(one) for one in found if has_streams(one) or isinstance(one, Kept)]
+            about = [condition for one in found if has_streams(one) for condition in conditions_of(one)]
+            static = [one for one in found if not has_streams(one) and not isinstance(one, Kept)]
             for group in connected(static):
-                part, conditions = restricted(joined(group), conditions)
-                others.append(kept(part))
+                if all(map(is_plain, group)):
+                    others += group
+                else:
+                    part, conditions = restricted(joined(group), conditions)
+                    others.append(kept(filtered(part, decided(about, part))))
             return filtered(joined(others), conditions)
         match node:
             case LeftJoin(left, right, condition):
@@ -110,9 +114,19 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
 def restricted(part: Node, conditions: Sequence[Expression]) -> tuple[Node, list[Expression]]:
     """A static part with those conditions on a join that it decides by itself, and the others. What two
     static rows have to do with each other is then looked at once, and not for every element."""
-    bound = certain(part)
-    own = [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
+    own = decided(conditions, part)
     return filtered(part, own), [condition for condition in conditions if condition not in own]
+
+
+def decided(conditions: Sequence[Expression], part: Node) -> list[Expression]:
+    """Those conditions that hold for a row of a join if, and only if, they hold for what it has of a part."""
+    bound = certain(part)
+    return [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
+
+
+def conditions_of(node: Node) -> list[Expression]:
+    """The conditions on a pattern. A static part need not have rows that do not meet them either."""
+    return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
 
 
 def filtered(node: Node, conditions: Sequence[Expression]) -> Node:
