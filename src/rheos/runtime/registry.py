@@ -159,7 +159,8 @@ class Registry:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
-            circle = cycle([*others, registered])
+            # One that makes no stream closes no circle.
+            circle = cycle([*others, registered]) if registered.derived is not None else []
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
