@@ -57,14 +57,17 @@ class StaticPart:
         return self.query.form.variables
 
 
-def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
-    """The query with tables in the place of its static parts."""
+def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart, ...]]:
+    """The query with tables in the place of its static parts. Queries share a table if they ask the same of
+    the same graphs; but one that has the constants of a family is that of its `owner` alone."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
         variables = tuple(sorted(in_scope(node)))
         asked = Query(Select(node, variables), query.dataset)
-        table = "kept_" + hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
+        of_family = any(name.startswith("$") for name in variables)
+        told_apart = repr((asked, owner if of_family else ""))
+        table = "kept_" + hashlib.blake2b(told_apart.encode(), digest_size=8).hexdigest()
         parts[table] = StaticPart(table, asked, reads(node, query.dataset))
         return Kept(table, variables, certain(node))
 
