@@ -59,15 +59,17 @@ class Family:
 
 
 def skeleton(query: Arriving) -> tuple[Arriving, tuple[str, ...]]:
-    """The query with marks for its constants, and these in order."""
+    """The query with marks for its constants, and these in order. One that cannot be in a family keeps its
+    name, and so is like no other."""
+    if not can_vary(query):
+        return query, ()
     found: list[str] = []
 
     def mark(constant: Constant) -> Term:
         found.append(constant.term)
         return Variable(f"${len(found)}")
 
-    marked = changed(query, mark) if can_vary(query) else query
-    return replace(marked, name="", makes_stream=False), tuple(found)
+    return replace(changed(query, mark), name="", makes_stream=False), tuple(found)
 
 
 def family(first: Arriving, constants: Sequence[tuple[str, ...]]) -> Family:

@@ -49,8 +49,7 @@ class KeptTables:
     def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten."""
         needed: dict[str, tuple[object, KeptTable]] = {}
-        for family, part in families:
-            constants = constants_of(family, part)
+        for part, constants in asked(families):
             state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
@@ -85,14 +84,24 @@ class KeptTables:
         return KeptTable(str(path), Size(len(rows), different))
 
 
-def constants_of(family: Family, part: StaticPart) -> Values | None:
-    """The different constants of a family's members that a part asks for, in order."""
-    names = [name for name in family.variables if name in part.variables]
-    if not names:
-        return None
-    places = [family.variables.index(name) for name in names]
-    rows = sorted({tuple(row[at] for at in places) for row in family.rows})
-    return Values(tuple(map(Variable, names)), tuple(rows))
+def asked(families: Iterable[tuple[Family, StaticPart]]) -> list[tuple[StaticPart, Values | None]]:
+    """Each part once, with all the constants that families which have it ask for."""
+    parts: dict[str, StaticPart] = {}
+    rows: dict[str, set[tuple[str, ...]]] = {}
+    for family, part in families:
+        parts[part.table] = part
+        places = [family.variables.index(name) for name in constants_in(part)]
+        rows.setdefault(part.table, set()).update(tuple(row[at] for at in places) for row in family.rows)
+    found: list[tuple[StaticPart, Values | None]] = []
+    for table, part in parts.items():
+        names = tuple(map(Variable, constants_in(part)))
+        found.append((part, Values(names, tuple(sorted(rows[table]))) if names else None))
+    return found
+
+
+def constants_in(part: StaticPart) -> list[str]:
+    """The variables of a part that stand for constants of a family."""
+    return [name for name in part.variables if name.startswith("$")]
 
 
 def restricted(query: Query, constants: Values | None) -> Query:
