@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,16 @@ def called(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return Outcome(done.exit_code, done.stdout_bytes.decode(), done.stderr_bytes.decode())
+
+
+def read_terminal(reader: int) -> str:
+    """All that is written to a terminal, until its other end is closed."""
+    seen = b""
+    with suppress(OSError):  # Linux says EIO where the other end has closed
+        while piece := os.read(reader, 4096):
+            seen += piece
+    os.close(reader)
+    return seen.decode()
 
 
 def city(*arguments: str | Path) -> Outcome:

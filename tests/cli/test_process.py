@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import CITY, rheos
+from tests.cli.command import CITY, read_terminal, rheos
 
 COMMAND = [sys.executable, "-m", "rheos", "query"]
 NAMES = "PREFIX : <http://example.org/city#> SELECT ?name { ?p :name ?name } ORDER BY ?name"
@@ -22,23 +22,12 @@ CROSS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
 def on_a_terminal(*arguments: str) -> str:
     """What a person would see: standard output is a terminal of its own."""
     reader, writer = pty.openpty()
-    try:
-        process = subprocess.Popen([*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE)
-        os.close(writer)
-        seen = b""
-        while True:
-            try:
-                piece = os.read(reader, 4096)
-            except OSError:  # Linux says EIO where the other end has closed
-                break
-            if not piece:
-                break
-            seen += piece
-        process.communicate(timeout=60)
-        assert process.returncode == 0
-    finally:
-        os.close(reader)
-    return seen.decode()
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    seen = read_terminal(reader)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    return seen
 
 
 def test_a_table_on_a_terminal() -> None:

@@ -9,17 +9,18 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.cli.command import read_terminal
 from tests.cli.test_run import COUNT, COUNTS, ELEMENTS, STREAM, Outcome, rows
+from tests.conftest import java_is_missing
 
 COMMAND = [sys.executable, "-m", "rheos", "run", "-q", COUNT]
 PATIENCE = 240  # seconds; Spark starts, and tests share the machine
 
-pytestmark = pytest.mark.usefixtures("spark")  # where there is no Java, there is nothing to see
+pytestmark = pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 
 
 def test_standard_input_is_answered_while_it_flows() -> None:
@@ -85,19 +86,9 @@ def test_on_a_terminal_figures_stand_below_the_tables(tmp_path: Path) -> None:
         env={**os.environ, "COLUMNS": "120", "TERM": "xterm-256color"},
     )
     os.close(writer)
-    seen = b""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            piece = os.read(reader, 4096)
-        except OSError:  # Linux says EIO where the other end has closed
-            break
-        if not piece:
-            break
-        seen += piece
-    os.close(reader)
+    seen = read_terminal(reader)
     assert process.wait(timeout=PATIENCE) == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
     assert "Cars  2026-01-01T00:00:10Z" in text
     assert "ex:t1" in text
     assert re.search(rf"{STREAM}\s+4 elements\s+[\d,]+/s\s+2026-01-01T00:00:30Z", text)

@@ -152,9 +152,7 @@ class Snapshot:
         ]
 
     def static(self, text: str) -> list[Binding]:
-        dataset = [f"FROM {graph}" for graph in self.query.default]
-        dataset += [f"FROM NAMED {graph}" for graph in self.query.named]
-        return asked(self.data, f"{PREFIX} SELECT * {' '.join(dataset)} WHERE {{ {text} }}")
+        return asked(self.data, f"{PREFIX} SELECT * WHERE {{ {text} }}", self.query.default, self.query.named)
 
     def left_join(self, found: list[Solution], group: Group) -> list[Solution]:
         """The filters of the optional group see the variables of both sides."""
@@ -332,11 +330,28 @@ def matched(pattern: Pattern, triple: Triple) -> dict[str, str] | None:
 
 
 @lru_cache
-def asked(static: tuple[Quad, ...], sparql: str) -> list[Binding]:
+def asked(
+    static: tuple[Quad, ...], sparql: str, default: tuple[str, ...] = (), named: tuple[str, ...] = ()
+) -> list[Binding]:
     """The solutions of a SELECT over static data; kept, because all the ticks ask the same."""
-    solutions = store_of(static).query(sparql)
+    solutions = answer_of(store_of(static), sparql, default, named)
     assert isinstance(solutions, ox.QuerySolutions)
     return bindings_of(solutions)
+
+
+def answer_of(
+    store: ox.Store, sparql: str, default: tuple[str, ...], named: tuple[str, ...]
+) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
+    """What a store answers to a query whose FROM and FROM NAMED are these.
+
+    The default graph is the merge of those that FROM names, or else that of the data, also where FROM NAMED
+    stands alone. Where neither stands, all named graphs are there.
+    """
+    return store.query(
+        sparql,
+        default_graph=[ox.NamedNode(graph[1:-1]) for graph in default] or [ox.DefaultGraph()],
+        named_graphs=[ox.NamedNode(graph[1:-1]) for graph in named] if default or named else None,
+    )
 
 
 def bindings_of(solutions: ox.QuerySolutions) -> list[Binding]:

@@ -154,8 +154,9 @@ class Maker:
         query = self.growing(inside) if self.kind == "growing" else self.shrinking(inside)
         if self.chance.random() < 0.85:
             return query
-        named = self.chance.sample(GRAPHS, self.chance.choice([0, 1, 2]))
-        return replace(query, default=(GRAPHS[0],), named=tuple(named))
+        default = (GRAPHS[0],) if self.chance.random() < 0.6 else ()
+        named = self.chance.sample(GRAPHS, self.chance.choice([0, 1, 2] if default else [1, 2]))
+        return replace(query, default=default, named=tuple(named))
 
     # --- the two kinds --------------------------------------------------------------------------------
 

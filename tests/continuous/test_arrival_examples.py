@@ -96,6 +96,7 @@ QUERIES = {
             )
         ),
         ("?locName", "?locDesc"),
+        named=(PLAN,),
     ),
     "reachable-people": Query(
         Group(
@@ -121,6 +122,7 @@ QUERIES = {
             )
         ),
         ("?coAuthName",),
+        named=(PLAN,),
     ),
     "editors-nearby": Query(
         Group(
@@ -149,6 +151,7 @@ QUERIES = {
         ),
         ("?loc2", "?locName", Aggregate("COUNT", "?coAuth", "?noCoAuths", distinct=True)),
         group_by=("?loc2", "?locName"),
+        named=(PLAN,),
     ),
 }
 

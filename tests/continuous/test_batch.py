@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -106,6 +108,26 @@ def test_no_instant_at_all() -> None:
     found = answer(asked, elements(("a p b", 1)), after=5)
     assert found.instants.num_rows == found.rows.num_rows == 0
     assert found.rows.schema.field("found").type == pa.bool_()
+
+
+class Planned(DuckPlace):
+    """A place that remembers the plan of what it was asked last."""
+
+    def ask(self, sql: str) -> pa.Table:
+        self.plan = "".join(row[1] for row in self.run(f"EXPLAIN {sql}").fetchall())
+        return super().ask(sql)
+
+
+@pytest.mark.parametrize(("number", "joined"), [(150, "NESTED_LOOP_JOIN"), (1500, "IE_JOIN")])
+def test_many_instants_are_sorted_not_looked_at_for_every_row(number: int, joined: str) -> None:
+    place = Planned(StaticGraphs().connection.cursor())
+    place.put("elements", elements(*((f"a{at} p g{at % 7}", at / 100) for at in range(number))))
+    counted = evaluation("SELECT ?o (COUNT(*) AS ?n) { ?s :p ?o } GROUP BY ?o", "[RANGE TRIPLES 100 STEP 1]")
+    found = Batch(place, {STREAM: "elements"}).answers(counted, -1, 100 * SECOND)
+    assert joined in place.plan
+    at_end = {row["o"][-2]: row["n"] for row in found.rows.to_pylist() if row["instant"] == number}
+    last = Counter(str(at % 7) for at in range(number - 100, number))
+    assert {group: int(count.split('"')[1]) for group, count in at_end.items()} == last
 
 
 def labels(found: Answers) -> set[str]:

@@ -18,32 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .vocabulary import (
-    BOOLEANS,
-    INTS,
-    IRIS,
-    KIND,
-    LANGUAGE_STRINGS,
-    NUMBERS,
-    STRINGS,
-    TIMES,
-    VARIABLES,
-    Chooser,
-    Features,
-    short,
-)
+from .vocabulary import IRIS, KIND, OBJECTS, VARIABLES, Chooser, Features, short
 
 Scope = dict[str, bool]  # the variables in scope, and whether each is bound in every solution
 
-CONSTANTS = {
-    "node": IRIS,
-    "int": INTS,
-    "num": NUMBERS,
-    "str": STRINGS,
-    "text": [*STRINGS, *LANGUAGE_STRINGS],
-    "time": TIMES,
-    "bool": BOOLEANS,
-}
+CONSTANTS = {"node": IRIS, **{kind: OBJECTS[kind] for kind in ("int", "num", "str", "text", "time", "bool")}}
 PARTS = {
     "node": ["node", "graph", "predicate"],
     "int": ["int"],

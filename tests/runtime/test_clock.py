@@ -8,12 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from rheos.algebra.translate import translate_continuous
+from rheos.answers.continuous import QueryInfo
 from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, Progress, Summary, arrive
-from rheos.runtime.clock import Held, complete, end_of
+from rheos.runtime.clock import Held, complete, end_of, pass_on, until_of
+from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.instants import End
-from rheos.runtime.plan import Control
+from rheos.runtime.plan import Control, Registered
 from rheos.runtime.segments import Segments, save
 from rheos.sources.chunks import BadLine, Chunk, elements
+from rheos.syntax import parse
 
 STREAM = "<http://ex/s>"
 TIMES = [[3, 1, 5], [], [5, 9, 7]]
@@ -72,6 +76,32 @@ def test_a_stream_is_complete_before_its_watermark() -> None:
         "ended": FOREVER,
         "new": NEVER - 1,
     }
+
+
+def reading(*streams: str, makes: str | None = None) -> Registered:
+    clauses = " ".join(f"FROM STREAM <{stream}> [RANGE 10s STEP 5s]" for stream in streams)
+    query = translate_continuous(parse(f"SELECT * {clauses} {{ ?s ?p ?o }}", "csparql"), "q", "http://ex/")
+    made = None if makes is None else f"<http://ex/{makes}>"
+    return Registered(QueryInfo("q", "select", ("s", "p", "o"), {}), Evaluation.of(query), made)
+
+
+def test_a_stream_whose_maker_is_stopped_is_not_waited_for() -> None:
+    known = {"<http://ex/s>": 100}  # and nothing of <http://ex/stopped>
+    held = {f"<http://ex/{name}>": Buffer.empty() for name in ("s", "stopped", "again", "more")}
+
+    def until(query: Registered) -> int:
+        return until_of(query, known, held, {}, 42, {})
+
+    assert until(reading("s")) == until(reading("s", "stopped")) == 100
+    assert until(reading("stopped")) == 42
+    # What is made of it alone is not waited for either; what is made of other streams too is.
+    pass_on(reading("stopped", makes="again"), known)
+    pass_on(reading("s", "stopped", makes="more"), known)
+    assert known == {"<http://ex/s>": 100, "<http://ex/more>": 100}
+    assert until(reading("s", "again")) == until(reading("again", "more")) == 100
+    assert until(reading("again")) == 42
+    known["<http://ex/s>"] = FOREVER
+    assert until(reading("s", "stopped")) == 42  # it has ended without an element
 
 
 def test_summaries_move_a_stream_as_its_chunks_do() -> None:

@@ -86,7 +86,7 @@ def test_agrees_with_a_store_per_evaluation(
     static = [triple(chance, ["static", "p", "other"]) for _ in range(5)]
     texts = chance.sample([*QUERIES, *TIMED], number)
     queries = {f"q{at}": registered(f"q{at}", text, chance) for at, text in enumerate(texts)}
-    size = chance.randrange(200, 1500) if execution == "task" else 1500
+    size = chance.randrange(200, 1500) if execution == "task" else 3000
     with Engine(spark, execution=execution, batch_bytes=size) as engine:  # type: ignore[arg-type]
         engine.load(data="".join(f"{' '.join(triple)} .\n" for triple in static), format="nt")
         for at, (name, elements) in enumerate(arriving.items()):

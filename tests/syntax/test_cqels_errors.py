@@ -6,19 +6,15 @@ import pytest
 
 from rheos.errors import QuerySyntaxError
 from rheos.syntax import parse
+from tests.syntax import test_errors
 
 
 def failure(source: str) -> QuerySyntaxError:
-    with pytest.raises(QuerySyntaxError) as caught:
-        parse(source, "cqels")
-    return caught.value
+    return test_errors.failure(source, "cqels")
 
 
 def check(source: str, place: str, message: str) -> None:
-    """The place is where its text first stands in the source."""
-    error = failure(source)
-    assert error.message.startswith(message)
-    assert (error.line, error.column) == (1, source.index(place) + 1)
+    test_errors.points(failure(source), place, message)
 
 
 # --- windows ---------------------------------------------------------------------------------------

@@ -8,10 +8,17 @@ from rheos.errors import QuerySyntaxError
 from rheos.syntax import parse
 
 
-def failure(source: str) -> QuerySyntaxError:
+def failure(source: str, dialect: str = "auto") -> QuerySyntaxError:
     with pytest.raises(QuerySyntaxError) as caught:
-        parse(source)
+        parse(source, dialect)
     return caught.value
+
+
+def points(error: QuerySyntaxError, place: str, message: str, part: str = "") -> None:
+    """The place is where its text first stands in that part of the source, or in all of it."""
+    source = error.text
+    assert error.message.startswith(message)
+    assert (error.line, error.column) == (1, source.index(part) + (part or source).index(place) + 1)
 
 
 def test_the_line_is_shown_with_a_caret() -> None:

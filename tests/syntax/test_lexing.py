@@ -21,6 +21,16 @@ from tests.syntax.test_tree import (
 )
 
 
+def check(source: str, object: ast.Term | None) -> None:
+    """The text is this term, or none at all."""
+    pattern = f"?s ?p {source}"
+    if object is None:
+        with pytest.raises(QuerySyntaxError):
+            triples(pattern)
+    else:
+        assert triples(pattern) == [triple(var("s"), var("p"), object)]
+
+
 @pytest.mark.parametrize(
     ("source", "tree"),
     [
@@ -93,12 +103,7 @@ def test_the_longest_token_wins() -> None:
     ],
 )
 def test_terms(source: str, object: ast.Term | None) -> None:
-    pattern = f"?s ?p {source}"
-    if object is None:
-        with pytest.raises(QuerySyntaxError):
-            triples(pattern)
-    else:
-        assert triples(pattern) == [triple(var("s"), var("p"), object)]
+    check(source, object)
 
 
 @pytest.mark.parametrize(
@@ -179,12 +184,7 @@ def test_a_comment_ends_with_its_line() -> None:
     ],
 )
 def test_codepoint_escapes(source: str, object: ast.Term | None) -> None:
-    pattern = f"?s ?p {source}"
-    if object is None:
-        with pytest.raises(QuerySyntaxError):
-            triples(pattern)
-    else:
-        assert triples(pattern) == [triple(var("s"), var("p"), object)]
+    check(source, object)
 
 
 def test_an_escape_may_stand_anywhere() -> None:

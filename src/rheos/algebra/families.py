@@ -28,18 +28,22 @@ from rheos.algebra.nodes import (
     Query,
     Reduced,
     Select,
+    Slice,
     StreamPattern,
     Term,
     TriplePattern,
     Union,
+    makes_blanks,
 )
 from rheos.algebra.rewrite import below
-from rheos.algebra.streams import Arriving, LastWindow
+from rheos.algebra.streams import Arriving, LastWindow, mark_of
 
 # The table of constants: the number of each member, and a column for each constant that differs. No user can
 # write a variable with such a name.
 CONSTANTS = "constants"
 MEMBER = Variable("$member")
+# Where a template makes blank nodes, also what those of each member are called by.
+NAME = Variable("$name")
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
 
@@ -59,65 +63,66 @@ class Family:
 
 
 def skeleton(query: Arriving) -> tuple[Arriving, tuple[str, ...]]:
-    """The query with marks for its constants, and these in order. One that cannot be in a family keeps its
-    name, and so is like no other."""
-    if not can_vary(query):
-        return query, ()
+    """The query with marks for its constants, and these in order."""
     found: list[str] = []
 
     def mark(constant: Constant) -> Term:
         found.append(constant.term)
         return Variable(f"${len(found)}")
 
-    return replace(changed(query, mark), name="", makes_stream=False), tuple(found)
+    if not can_vary(query):
+        return query, ()  # with its name: no other is like it
+    marked = changed(query, mark)
+    return replace(marked, name="", makes_stream=False), tuple(found)
 
 
-def family(first: Arriving, constants: Sequence[tuple[str, ...]]) -> Family:
-    """The query of a family, by its first member and the constants of them all."""
+def family(first: Arriving, constants: Sequence[tuple[str, ...]], names: Sequence[str]) -> Family:
+    """The query of a family, by its first member and the constants and names of them all."""
     if len(constants) == 1:
         return Family(first)
     columns = list(zip(*constants, strict=True))
     varying = [at for at, values in enumerate(columns) if len(set(values)) > 1]
-    names = {at: f"${at + 1}" for at in varying}
+    put_in = {at: f"${at + 1}" for at in varying}
     number = -1
 
     def put(constant: Constant) -> Term:
         nonlocal number
         number += 1
-        return Variable(names[number]) if number in names else constant
+        return Variable(put_in[number]) if number in put_in else constant
 
     query = changed(first, put)
-    rows = tuple(tuple(row[at] for at in varying) for row in constants)
-    table = Kept(CONSTANTS, (MEMBER.name, *names.values()), frozenset({MEMBER.name, *names.values()}))
     form = query.query.form
     assert isinstance(form, Select | Construct)
-    pattern = beside(form.pattern, table)
-    return Family(
-        replace(query, query=replace(query.query, form=replace(form, pattern=pattern))),
-        tuple(names.values()),
-        rows,
-    )
+    variables = tuple(put_in.values())
+    rows = tuple(tuple(row[at] for at in varying) for row in constants)
+    if isinstance(form, Construct) and makes_blanks(form.template):
+        variables = (NAME.name, *variables)
+        rows = tuple((mark_of(name), *row) for name, row in zip(names, rows, strict=True))
+    table = Kept(CONSTANTS, (MEMBER.name, *variables), frozenset({MEMBER.name, *variables}))
+    form = replace(form, pattern=beside(form.pattern, table))
+    return Family(replace(query, query=replace(query.query, form=form)), variables, rows)
 
 
 def can_vary(query: Arriving) -> bool:
-    """Whether a table of constants can be joined with the query: only joins, unions, filters and BIND are
-    between it and what reports, and groupings that have keys."""
+    """Whether a table of constants can be joined with the query: above it are only projections, filters,
+    BIND, what orders rows, and groupings that have keys, if it is not a template that reads the constants."""
     form = query.query.form
     if not isinstance(form, Select | Construct):
         return False
     spine = form.pattern
     while isinstance(spine, Project | OrderBy | Reduced | Distinct | Filter | Extend | Group):
-        if isinstance(spine, Group) and not spine.keys:
+        if isinstance(spine, Group) and (not spine.keys or isinstance(form, Construct)):
             return False
         spine = spine.pattern
-    return True
+    return not isinstance(spine, Slice)  # of all that comes, the rows of one member could be the first
 
 
 def beside(node: Node, table: Kept) -> Node:
-    """The pattern with the table joined below all that reports; groupings and projections keep the member."""
+    """The pattern with the table joined below all that reports. Projections keep its columns; groupings only
+    the member, which the others depend on."""
     match node:
         case Project(pattern, variables):
-            return Project(beside(pattern, table), (MEMBER, *variables))
+            return Project(beside(pattern, table), (*map(Variable, table.variables), *variables))
         case Group(pattern, keys, aggregates):
             return Group(beside(pattern, table), (MEMBER, *keys), aggregates)
         case OrderBy() | Reduced() | Distinct() | Filter() | Extend():
@@ -154,7 +159,9 @@ def _spine(node: Node, change: Change, fixed: set[int]) -> Node:
 
 
 def _is_grouped(node: Node) -> bool:
-    return isinstance(node, Group) or (isinstance(node, Filter | Extend) and _is_grouped(node.pattern))
+    if isinstance(node, Project | OrderBy | Reduced | Distinct | Filter | Extend):
+        return _is_grouped(node.pattern)
+    return isinstance(node, Group)
 
 
 def _joined(node: Node, change: Change, fixed: set[int]) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -288,6 +289,12 @@ class Construct:
 
     pattern: Node
     template: tuple[TriplePattern, ...]
+
+
+def makes_blanks(template: Iterable[TriplePattern]) -> bool:
+    """Whether a template makes blank nodes."""
+    terms = (term for triple in template for term in triple.terms)
+    return any(isinstance(term, Variable) and term.is_blank for term in terms)
 
 
 @dataclass(frozen=True, slots=True)

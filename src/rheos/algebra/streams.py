@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from rheos.algebra.nodes import Query, TriplePattern
@@ -98,3 +99,8 @@ class Arriving:
     query: Query
     windows: tuple[ArrivalClause, ...]
     makes_stream: bool = False
+
+
+def mark_of(name: str) -> str:
+    """What the blank nodes that a query makes have in their labels, so that they are those of no other."""
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from json.encoder import encode_basestring
 from typing import Any
@@ -125,8 +125,15 @@ def moment(microseconds: int) -> datetime:
 
 def time_text(microseconds: int) -> str:
     """A time of the engine as xsd:dateTime in UTC, as short as it can be: `2026-01-01T00:01:00.25Z`."""
-    text = moment(microseconds).replace(tzinfo=None).isoformat()
-    return (text.rstrip("0") if "." in text else text) + "Z"
+    seconds, rest = divmod(microseconds, 1_000_000)
+    text = second_text(seconds)
+    return f"{text}.{rest:06}".rstrip("0") + "Z" if rest else f"{text}Z"
+
+
+@lru_cache(maxsize=1 << 14)
+def second_text(seconds: int) -> str:
+    """Times come in their order, many to a second."""
+    return moment(seconds * 1_000_000).replace(tzinfo=None).isoformat()
 
 
 def ntriples_term(term: str) -> str:

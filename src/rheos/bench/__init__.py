@@ -13,6 +13,7 @@ class Settings:
     triples: int = 1_000_000
     quick: bool = False
     only: tuple[str, ...] = ()
+    full: bool = False
 
     @property
     def runs(self) -> int:
@@ -36,8 +37,19 @@ def _windows(settings: Settings) -> None:
     run(settings)
 
 
-BENCHMARKS: dict[str, Callable[[Settings], None]] = {"sparql": _sparql, "windows": _windows}
+def _cqels(settings: Settings) -> None:
+    from rheos.bench.cqels import run
+
+    run(settings)
+
+
+BENCHMARKS: dict[str, Callable[[Settings], None]] = {
+    "sparql": _sparql,
+    "windows": _windows,
+    "cqels": _cqels,
+}
 SECTIONS: dict[str, tuple[str, ...]] = {
     "sparql": ("waiting", "volume"),
     "windows": ("windows", "queries", "live", "memory"),
+    "cqels": ("queries", "sizes", "many", "shapes", "update"),
 }

@@ -86,11 +86,15 @@ class Flow:
 
     def matches(self, node: Node, bound: Mapping[str, float]) -> tuple[bool, float]:
         """Whether nothing connects a pattern with what is bound, and how many rows match one of that: the
-        rows are spread evenly over the values of either side, whichever are more."""
+        rows are spread evenly over the values of either side, whichever are more. Further variables that
+        they share narrow it down less and less, as they may depend on one another."""
         values = self.different(node)
         shared = bound.keys() & values.keys()
-        most = max((max(values[name], bound[name]) for name in shared), default=1.0)
-        return not shared, self.size(node).rows / max(1.0, most)
+        rows = self.size(node).rows
+        counts = sorted((max(1.0, values[name], bound[name]) for name in shared), reverse=True)
+        for number, count in enumerate(counts):
+            rows /= count ** (0.5**number)
+        return not shared, rows
 
     def size(self, node: Node) -> Size:
         match node:

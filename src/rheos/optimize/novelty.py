@@ -41,13 +41,20 @@ def is_monotone(query: Query) -> bool:
     whose answers semantics takes as a difference of bags."""
     if not isinstance(query.form, Select | Construct):
         return False
-    pattern = query.form.pattern
-    # The projection of the query itself is no sub-select, and its order only says how to show things.
-    while isinstance(pattern, Project | OrderBy | Reduced):
-        if isinstance(pattern, OrderBy) and any(has_exists(order.expression) for order in pattern.conditions):
-            return False
-        pattern = pattern.pattern
+    orders, pattern = looked_for(query.form.pattern)
+    if orders is not None and any(has_exists(order.expression) for order in orders.conditions):
+        return False
     return grows(pattern)
+
+
+def looked_for(pattern: Node) -> tuple[OrderBy | None, Node]:
+    """The order of a query, if it has one, and what is below that and its own projection; one further down is
+    that of a sub-select."""
+    if isinstance(pattern, Reduced):
+        pattern = pattern.pattern
+    if isinstance(pattern, Project):
+        pattern = pattern.pattern
+    return (pattern, pattern.pattern) if isinstance(pattern, OrderBy) else (None, pattern)
 
 
 def grows(node: Node) -> bool:

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from rheos.algebra.expressions import Constant
+from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
     Dataset,
+    Filter,
     Graph,
     Join,
     Kept,
@@ -31,7 +32,9 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import Rewrite, below, has_streams, in_query
-from rheos.algebra.variables import certain, in_scope
+from rheos.algebra.variables import certain, in_scope, used
+from rheos.optimize.flows import chain
+from rheos.optimize.push_filters import movable
 
 # The graphs that a part can read beside those that it names: the default graph, and all that there are.
 DEFAULT, EVERY = "", "*"
@@ -70,12 +73,16 @@ def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
             return node
         if not has_streams(node):
             return kept(node)
+        operands, conditions = chain(node)
+        if len(operands) > 1:
+            found = [one for operand in operands for one in components(operand)]
+            static = [one for one in found if not has_streams(one) and not is_plain(one)]
+            others = [rewrite(one) for one in found if has_streams(one) or is_plain(one)]
+            for group in connected(static):
+                part, conditions = restricted(joined(group), conditions)
+                others.append(kept(part))
+            return filtered(joined(others), conditions)
         match node:
-            case Join():
-                found = [one for operand in flatten(node) for one in components(operand)]
-                static = [one for one in found if not has_streams(one) and not is_plain(one)]
-                others = [rewrite(one) for one in found if has_streams(one) or is_plain(one)]
-                return joined([*others, *(kept(joined(group)) for group in connected(static))])
             case LeftJoin(left, right, condition):
                 return LeftJoin(rewrite(left), rewrite(right), condition)
             case Minus(left, right):
@@ -100,9 +107,22 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     return replace(node, pattern=rewrite(node.pattern))
 
 
-def flatten(node: Node) -> list[Node]:
-    """The operands of a chain of joins."""
-    return flatten(node.left) + flatten(node.right) if isinstance(node, Join) else [node]
+def restricted(part: Node, conditions: Sequence[Expression]) -> tuple[Node, list[Expression]]:
+    """A static part with those conditions on a join that it decides by itself, and the others. What two
+    static rows have to do with each other is then looked at once, and not for every element."""
+    bound = certain(part)
+    own = [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
+    return filtered(part, own), [condition for condition in conditions if condition not in own]
+
+
+def filtered(node: Node, conditions: Sequence[Expression]) -> Node:
+    return reduce(lambda inner, condition: Filter(condition, inner), conditions, node)
+
+
+def tells_time(condition: Expression) -> bool:
+    return isinstance(condition, Call) and (
+        condition.name == "NOW" or any(map(tells_time, condition.arguments))
+    )
 
 
 def joined(nodes: Sequence[Node]) -> Node:

@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.families import CONSTANTS, skeleton
-from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced
+from rheos.algebra.nodes import Node, OrderBy, Query
 from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
 from rheos.optimize.flows import Flow, Size
-from rheos.optimize.novelty import branches, changes, is_monotone, spreads, stream_patterns
+from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import StaticPart, has_static, keep_static, kept_in
 from rheos.optimize.statistics import Statistics
@@ -340,10 +340,7 @@ def planned(
         pattern = flow.ordered(prepared.pattern)
         whole = Query(replace(query.form, pattern=pattern), query.dataset)
         return _difference(whole, dialect, prepared.query.name), str(flow)
-    pattern, orders = prepared.pattern, None
-    while isinstance(pattern, Project | OrderBy | Reduced):
-        orders = pattern if isinstance(pattern, OrderBy) else orders
-        pattern = pattern.pattern
+    orders, pattern = looked_for(prepared.pattern)
     new = (change for branch in branches(pattern) for change in changes(branch))
     patterns = tuple(flow.ordered(change) for change in new)
     return _new(query, patterns, orders, dialect, prepared.query.name), str(flow)
@@ -370,8 +367,9 @@ def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
     numbers = rows.column("member").to_numpy()
     answers = rows.drop_columns(["member"])
     present, starts = np.unique(numbers, return_index=True)
+    ends = np.append(starts, len(rows))[1:]
     found = {}
-    for number, start, end in zip(present.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+    for number, start, end in zip(present.tolist(), starts, ends, strict=True):
         own = answers.slice(start, end - start)
         instants = own.column("instant").to_numpy()
         first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))

@@ -74,7 +74,7 @@ class SparkPlace:
     def ask(self, sql: str) -> pa.Table:
         return self._run(lambda: self.spark.sql(sql).toArrow())
 
-    def rows(self, statement: ContinuousStatement) -> pa.Table:
+    def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
         return self._answers(statement).rename_columns(["instant", "at", *statement.columns])
 
     def new(self, statement: ArrivingStatement) -> pa.Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -87,8 +87,8 @@ class Evaluating(ABC):
             together, found = [query], dict[str, Answers]()
             if isinstance(query.evaluation, Arrival):
                 family = relatives[query.name]
-                members = set(family.members)
-                together = [q for q in self.queries if q.name in members and self.span(q) == span]
+                members, spans = set(family.members), dict[Hashable, Span]()
+                together = [q for q in self.queries if q.name in members and self.span(q, spans) == span]
                 if span.after < span.until:
                     found = self.new(family, together, span)
             elif query.evaluation.due(span.after, span.until):
@@ -97,9 +97,18 @@ class Evaluating(ABC):
             for other in together:
                 self.note(other, found.get(other.name), span, took)
 
-    def span(self, query: Registered) -> Span:
+    def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
+        """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
         after = self.control.reached.get(query.name, NEVER)
         seen_after = self.control.since.get(query.name, {})
+        if known is None:
+            return self._span(query, after, seen_after)
+        key = after, tuple(seen_after.items())
+        if key not in known:
+            known[key] = self._span(query, after, seen_after)
+        return known[key]
+
+    def _span(self, query: Registered, after: int, seen_after: Mapping[str, int]) -> Span:
         until = until_of(query, self.known, self.held, self.results.progress, after, seen_after)
         since = {stream: self.held[stream].up_to(moment) for stream, moment in seen_after.items()}
         if isinstance(query.evaluation, Arrival):

@@ -126,7 +126,7 @@ class Batch:
         at = instants.column("at").to_numpy()
         turn = np.arange(len(at)) - np.searchsorted(at, at)
         self.place.put(INSTANTS, instants.append_column("turn", pa.array(turn, pa.int64())))
-        return Answers(instants, self.place.rows(evaluation.statement))
+        return Answers(instants, self.place.rows(evaluation.statement, len(instants)))
 
     def times(self, query: Continuous, seen: list[str], after: int, until: int) -> np.ndarray:
         """The times in the span at which the query is evaluated by the clock."""

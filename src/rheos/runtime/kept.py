@@ -7,6 +7,7 @@ changed, or the constants of its family have. Tasks read the files, and keep the
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,24 +43,32 @@ class KeptTables:
     folder: Path
     executor: Callable[[], Executor]
     tables: dict[str, tuple[object, KeptTable]] = field(default_factory=dict)
+    milliseconds: float = 0.0  # that tables took when some were last filled
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
     def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten."""
+        began, filled = time.perf_counter(), False
+        parts: dict[str, tuple[StaticPart, Values | None]] = {}
+        for family, part in families:
+            _, others = parts.get(part.table, (part, None))
+            parts[part.table] = part, united(constants_of(family, part), others)
         needed: dict[str, tuple[object, KeptTable]] = {}
-        for part, constants in asked(families):
+        for part, constants in parts.values():
             state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
-                known = state, self._filled(part, constants)
+                known, filled = (state, self._filled(part, constants)), True
             needed[part.table] = known
         used = {table.path for _, table in needed.values()}
         for _, table in self.tables.values():
             if table.path not in used:
                 Path(table.path).unlink(missing_ok=True)
         self.tables = needed
+        if filled:
+            self.milliseconds = (time.perf_counter() - began) * 1000
         return {name: table for name, (_, table) in needed.items()}
 
     def _version(self, graph: str) -> int:
@@ -84,24 +93,21 @@ class KeptTables:
         return KeptTable(str(path), Size(len(rows), different))
 
 
-def asked(families: Iterable[tuple[Family, StaticPart]]) -> list[tuple[StaticPart, Values | None]]:
-    """Each part once, with all the constants that families which have it ask for."""
-    parts: dict[str, StaticPart] = {}
-    rows: dict[str, set[tuple[str, ...]]] = {}
-    for family, part in families:
-        parts[part.table] = part
-        places = [family.variables.index(name) for name in constants_in(part)]
-        rows.setdefault(part.table, set()).update(tuple(row[at] for at in places) for row in family.rows)
-    found: list[tuple[StaticPart, Values | None]] = []
-    for table, part in parts.items():
-        names = tuple(map(Variable, constants_in(part)))
-        found.append((part, Values(names, tuple(sorted(rows[table]))) if names else None))
-    return found
+def constants_of(family: Family, part: StaticPart) -> Values | None:
+    """The different constants of a family's members that a part asks for, in order."""
+    names = [name for name in family.variables if name in part.variables]
+    if not names:
+        return None
+    places = [family.variables.index(name) for name in names]
+    rows = sorted({tuple(row[at] for at in places) for row in family.rows})
+    return Values(tuple(map(Variable, names)), tuple(rows))
 
 
-def constants_in(part: StaticPart) -> list[str]:
-    """The variables of a part that stand for constants of a family."""
-    return [name for name in part.variables if name.startswith("$")]
+def united(constants: Values | None, others: Values | None) -> Values | None:
+    """What families that have a part in common ask for: each finds its own in the table."""
+    if constants is None or others is None:
+        return constants
+    return replace(constants, rows=tuple(sorted({*constants.rows, *others.rows})))
 
 
 def restricted(query: Query, constants: Values | None) -> Query:

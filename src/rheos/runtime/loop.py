@@ -182,7 +182,7 @@ class Loop:
             for name in self.streams
         }
         queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
-        return Metrics(streams, queries, self.batches)
+        return Metrics(streams, queries, self.batches, self._kept.milliseconds)
 
     # --- a batch -----------------------------------------------------------------------------------
 

@@ -39,8 +39,10 @@ class QueryMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Streams by their IRI and queries by their name, as they are now."""
+    """Streams by their IRI and queries by their name, as they are now. `static_milliseconds` is how long the
+    static parts of queries of CQELS-QL took when they were last computed."""
 
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
     queries: dict[str, QueryMetrics] = field(default_factory=dict)
     batches: int = 0
+    static_milliseconds: float = 0.0

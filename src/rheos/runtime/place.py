@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import duckdb
@@ -13,6 +14,12 @@ from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.functions import hashes
+
+# DuckDB takes what comes from Arrow for few rows, and looks at all instants to spread one over them. Up to so
+# many instants nothing is quicker; above, it is told to sort both.
+FEW_INSTANTS = 200
+SORTING = {"nested_loop_join_threshold": "0", "merge_join_threshold": "0"}
+AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
 
 
 class Place(Protocol):
@@ -37,8 +44,9 @@ class Place(Protocol):
     def ask(self, sql: str) -> pa.Table:
         """The rows of a SELECT that gives few."""
 
-    def rows(self, statement: ContinuousStatement) -> pa.Table:
-        """The answers: instant, at, and the columns of the statement, by these names and in its order.
+    def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
+        """The answers of so many instants: instant, at, and the columns of the statement, by these names and
+        in its order.
 
         It makes the views of closures first, where the dialect needs them.
         """
@@ -71,21 +79,24 @@ class DuckPlace:
     def ask(self, sql: str) -> pa.Table:
         return self.run(sql).to_arrow_table()
 
-    def rows(self, statement: ContinuousStatement) -> pa.Table:
-        return self._answers(statement.sql).rename_columns(["instant", "at", *statement.columns])
+    def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
+        settings = SORTING if instants > FEW_INSTANTS else {}
+        return self._answers(statement.sql, settings).rename_columns(["instant", "at", *statement.columns])
 
     def new(self, statement: ArrivingStatement) -> pa.Table:
-        self.run("SET disabled_optimizers = 'join_order'")
-        try:
-            rows = self._answers(statement.sql)
-        finally:
-            self.run("SET disabled_optimizers = ''")
+        rows = self._answers(statement.sql, AS_WRITTEN)
         return rows.rename_columns(["member", "instant", "at", *statement.columns])
 
-    def _answers(self, sql: str) -> pa.Table:
+    def _answers(self, sql: str, settings: Mapping[str, str]) -> pa.Table:
         if "rheos_sha" in sql:
             hashes.register(self.cursor)
-        return self.ask(sql)
+        for name, value in settings.items():
+            self.run(f"SET {name} = {value}")
+        try:
+            return self.ask(sql)
+        finally:
+            for name in settings:
+                self.run(f"RESET {name}")
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:

@@ -50,14 +50,16 @@ class Relatives:
     @classmethod
     def of(cls, members: Sequence[Registered]) -> Relatives:
         arrivals = [query.evaluation for query in members if isinstance(query.evaluation, Arrival)]
-        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals])
-        return cls(tuple(query.name for query in members), found, Prepared.of(found.query))
+        names = tuple(query.name for query in members)
+        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals], names)
+        return cls(names, found, Prepared.of(found.query))
 
     def constants(self, members: Sequence[str]) -> pa.Table | None:
         """The table of the constants of some of the members, by their numbers."""
         if not self.family.rows:
             return None
-        numbers = [self.members.index(name) for name in members]
+        places = {name: number for number, name in enumerate(self.members)}
+        numbers = [places[name] for name in members]
         columns = [pa.array(numbers, pa.int64())]
         columns += [
             pa.array([self.family.rows[number][at] for number in numbers], pa.string())

@@ -154,11 +154,12 @@ class Registry:
             name = registered.name
             if name in self.handles:
                 raise RheosError(f"there is a query {name} already: unregister it, or use another name")
-            others = [handle.registered for handle in self.handles.values()]
             if registered.derived is not None and registered.derived in self.sources:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
+            # Only one that makes a stream closes a circle.
+            others = [handle.registered for handle in self.handles.values() if registered.derived is not None]
             circle = cycle([*others, registered])
             if circle:
                 path = " → ".join([*circle, circle[0]])

@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 
-from rheos.algebra.families import MEMBER
-from rheos.algebra.nodes import Ask, Construct, Node, OrderBy, Query, Select
+from rheos.algebra.families import MEMBER, NAME
+from rheos.algebra.nodes import Ask, Construct, Node, OrderBy, Query, Select, makes_blanks
+from rheos.algebra.streams import mark_of
 from rheos.sql.context import Context
 from rheos.sql.continuous import asked, identity, with_turns
 from rheos.sql.dialect import Dialect
@@ -27,7 +28,7 @@ from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 from rheos.sql.solutions import sorted_by
-from rheos.sql.statement import TRIPLE, makes_blanks, template_triples
+from rheos.sql.statement import TRIPLE, template_triples
 from rheos.sql.validity import at_every_instant
 
 # What the variable becomes that tells the queries of a family apart.
@@ -120,6 +121,16 @@ def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -
     return replace(relation, sql=sql, keys=(INSTANT,), valid=False)
 
 
+def with_unbound(relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
+    """The rows of a relation, also with columns for variables that nothing in it binds."""
+    missing = [variable for variable in variables if variable not in relation.variables]
+    if not missing:
+        return relation.sql
+    rows = compiler.fresh("r")
+    unbound = (f"{compiler.dialect.null} AS {compiler.column(variable)}" for variable in missing)
+    return select([f"{rows}.*", *unbound], nested(relation.sql, rows))
+
+
 def reported(query: Query, relation: Relation, compiler: Compiler, name: str) -> ArrivingStatement:
     """The statement that gives the rows of a relation at ticks as answers of the query's form."""
     if MEMBER.name in relation.variables:
@@ -137,11 +148,14 @@ def reported(query: Query, relation: Relation, compiler: Compiler, name: str) ->
     columns_of_answer: tuple[str, ...]
     match query.form:
         case Select(_, variables):
-            sql, shown, columns_of_answer = relation.sql, [compiler.column(v) for v in variables], variables
+            sql = with_unbound(relation, variables, compiler)
+            shown, columns_of_answer = [compiler.column(variable) for variable in variables], variables
         case Construct(_, template):
             if makes_blanks(template):
                 relation = with_turns(relation, compiler)
-            sql = template_triples(relation, template, compiler, identity(name, relation, compiler))
+            together = NAME.name in relation.variables
+            mark = f"solutions.{compiler.column(NAME.name)}" if together else f"'{mark_of(name)}'"
+            sql = template_triples(relation, template, compiler, identity(mark, relation, compiler))
             shown, columns_of_answer = list(TRIPLE), TRIPLE
         case _:
             sql, shown, columns_of_answer = relation.sql, ["found"], ("found",)

@@ -8,18 +8,17 @@ see `rheos.sql.context`.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
-from rheos.algebra.nodes import Ask, Construct, Describe, Select
-from rheos.algebra.streams import Continuous
+from rheos.algebra.nodes import Ask, Construct, Describe, Select, makes_blanks
+from rheos.algebra.streams import Continuous, mark_of
 from rheos.algebra.timestamps import is_timed
 from rheos.sql.context import Context, WindowTable
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import INSTANT, Relation, nested, select
-from rheos.sql.statement import TRIPLE, describe_triples, makes_blanks, template_triples
+from rheos.sql.statement import TRIPLE, describe_triples, template_triples
 from rheos.sql.validity import at_every_instant
 
 INSTANTS = "instants"
@@ -66,7 +65,8 @@ def compile_continuous(query: Continuous, dialect: Dialect) -> ContinuousStateme
         case Construct(_, template):
             if makes_blanks(template):
                 relation = with_turns(relation, compiler)
-            sql = template_triples(relation, template, compiler, identity(query.name, relation, compiler))
+            told_apart = identity(f"'{mark_of(query.name)}'", relation, compiler)
+            sql = template_triples(relation, template, compiler, told_apart)
             kept, columns = list(TRIPLE), TRIPLE
         case Describe(_, terms):
             sql, kept, columns = describe_triples(relation, terms, context, compiler), list(TRIPLE), TRIPLE
@@ -90,16 +90,16 @@ def with_turns(relation: Relation, compiler: Compiler) -> Relation:
     return relation.with_sql(select([f"{rows}.*", f"{instants}.at", f"{instants}.turn"], source))
 
 
-def identity(query: str, relation: Relation, compiler: Compiler) -> str:
+def identity(mark: str, relation: Relation, compiler: Compiler) -> str:
     """What tells a solution from all others of this and other queries, at this and other instants, and is the
-    same however often and in whatever batches it is computed."""
-    name = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
-    columns = [f"solutions.{compiler.column(name)} NULLS FIRST" for name in relation.variables]
+    same however often and in whatever batches it is computed. `mark` is the SQL of the query's own mark."""
+    columns = [f"solutions.{compiler.column(name)} NULLS FIRST" for name in sorted(relation.variables)]
     instant = f"solutions.{INSTANT.column}"
     keys = ", ".join(f"solutions.{key.column}" for key in relation.keys)
     over = f"PARTITION BY {keys} ORDER BY {', '.join(columns) or instant}"
     parts = [
-        f"'{name}t'",
+        mark,
+        "'t'",
         "solutions.at",
         "'e'",
         "solutions.turn",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rheos.algebra.expressions import Constant, Variable
-from rheos.algebra.nodes import Ask, Construct, Describe, Query, Select, Term, TriplePattern
+from rheos.algebra.expressions import Constant
+from rheos.algebra.nodes import Ask, Construct, Describe, Query, Select, Term, TriplePattern, makes_blanks
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
@@ -75,7 +75,10 @@ def template_triples(
         [*own, *(template_term(term, relation, compiler) for term in triple.terms)] for triple in template
     ]
     columns = [*keys, *TRIPLE]
-    made = compiler.dialect.unfold(triples, columns, source)
+    if len(triples) == 1:
+        made = select([f"{term} AS {name}" for term, name in zip(*triples, columns, strict=True)], source)
+    else:
+        made = compiler.dialect.unfold(triples, columns, source)
     conditions = [
         "made.subject NOT LIKE '\"%'",
         "made.predicate LIKE '<%'",
@@ -86,11 +89,6 @@ def template_triples(
 
 def nothing(compiler: Compiler) -> list[str]:
     return [f"{compiler.dialect.null} AS {name}" for name in TRIPLE]
-
-
-def makes_blanks(template: Sequence[TriplePattern]) -> bool:
-    terms = (term for triple in template for term in triple.terms)
-    return any(isinstance(term, Variable) and term.is_blank for term in terms)
 
 
 def template_term(term: Term, relation: Relation, compiler: Compiler) -> str:

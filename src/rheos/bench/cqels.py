@@ -1,0 +1,322 @@
+"""`rheos bench cqels`: the experiments of the CQELS paper (section 5), beside its figures, our targets, and
+what a user would write without rheos.
+
+All of it goes through the whole engine: a file is read and parsed, queries are evaluated, answers are written
+as NDJSON (and thrown away). The time per tick is that of the whole run after its start, divided by the ticks:
+rheos answers the ticks of a batch together, so it is no latency, whereas the paper has the time of one
+evaluation for one tick. Everything is warm: each query has run on the beginning of the stream before it
+is measured, and there it must report the same rows as the loops without rheos.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, median
+
+from rheos import Engine
+from rheos.bench import Settings, updating
+from rheos.bench.conference import PEOPLE, author_name, different, instance
+from rheos.bench.conference.loops import Looped, hand_loop, store_loop
+from rheos.bench.conference.runs import Conference, Run, Ticks, load_static, measured
+from rheos.bench.report import heading, machine, table, verdict
+from rheos.cli.progress import progress
+from rheos.errors import EvaluationError
+
+TRIPLES = 100_000
+TICKS = 100_000
+CHECKED = 2_000  # ticks on which the loops must report the same
+
+Loops = tuple[Looped, Looped]  # of a store, and by hand
+
+PAPER: dict[int, tuple[float, float, float]] = {  # table 2: CQELS, C-SPARQL, ETALIS, in ms
+    1: (0.47, 332.46, 0.06),
+    2: (3.90, 99.84, 27.47),
+    3: (0.51, 331.68, 79.95),
+    4: (0.53, 395.18, 469.23),
+    5: (21.83, 322.64, 160.83),
+}
+INSTANCES = 10
+PER_TICK = 0.1  # ms
+
+SIZES = (10**4, 10**5, 10**6)
+FULL_SIZE = 10**7
+OF_SIZES = (1, 3, 5)
+SLOWER = 2.0  # how many times the time per tick may be that of the smallest size
+
+NUMBERS = tuple(2**m for m in range(11))
+OF_NUMBERS = (1, 3, 4)
+TIMES_ONE = 4.0
+
+SHAPES = 256
+LIVE = Ticks(60_000, people=1_000, per_second=1_000)  # somebody's badge is seen once a second
+BATCH = 5  # seconds of that stream
+
+
+def run(settings: Settings) -> None:
+    """All the tables, or those asked for."""
+    heading(machine())
+    with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder, Engine() as engine:
+        bench = Conference(engine, Path(folder))
+        ticks = Ticks(CHECKED if settings.quick else TICKS)
+        sections = {
+            "queries": queries,
+            "sizes": sizes,
+            "many": many,
+            "shapes": shapes,
+            "update": updating.run,
+        }
+        bench.load(TRIPLES)
+        with progress("warming up: Spark and its workers"):
+            bench.run(ticks, [instance(1, 0)])
+        bench.starts.clear()
+        for name, section in sections.items():
+            if settings.wants(name):
+                section(bench, ticks, settings)
+        if bench.starts:
+            start = median(bench.starts)
+            print(
+                f"\nNot in the times: to start a streaming query took {start:.1f} s, and see `registering`."
+            )
+
+
+# --- single queries ---------------------------------------------------------------------------------------
+
+
+def authors(number: int) -> list[int]:
+    """So many of the people of the stream, the same every time."""
+    return random.Random(7).sample(range(PEOPLE), number)
+
+
+def queries(bench: Conference, ticks: Ticks, settings: Settings) -> None:
+    """Experiment 1."""
+    number = 1 if settings.quick else INSTANCES
+    heading(
+        f"Single queries: {ticks.number:,} ticks, {ticks.per_second} a second of {ticks.people} people; "
+        f"{TRIPLES:,} static triples; mean of {number} instances (Q2 has one), in ms per tick; "
+        "in the paper for each evaluation, on the hardware of 2011"
+    )
+    rows, rates = [], []
+    for template, figures in PAPER.items():
+        chosen = authors(1 if template == 2 else number)
+        short, loops = checked(bench, template, chosen[0])
+        if not settings.quick:
+            loops = without(bench, ticks, template, chosen[:1], seconds(settings))
+        runs = [short] if settings.quick else []
+        for done, author in enumerate(chosen[len(runs) :], start=1):
+            with progress(f"measuring: Q{template}, instance {done} of {len(chosen)}"):
+                runs.append(bench.run(ticks, [instance(template, author)]))
+        per_tick = mean(found.per_tick for found in runs)
+        rows.append(
+            [
+                f"Q{template}",
+                f"{mean(found.answers for found in runs) / ticks.number:,.3f}",
+                *parts(runs),
+                *(f"{figure:,.2f}" for figure in figures),
+                f"< {PER_TICK}",
+                verdict(per_tick < PER_TICK),
+            ]
+        )
+        rates.append([f"Q{template}", *against(mean(found.rate for found in runs), loops)])
+    table(
+        ["", "answers/tick", "ms/tick", "evaluation", "static", "CQELS", "C-SPARQL", "ETALIS", "target", ""],
+        rows,
+    )
+    heading(
+        "The same in ticks/s, beside loops that a user would write without rheos: one that asks a pyoxigraph "
+        "store at every tick, and Python by hand for just this query"
+    )
+    table(["ticks/s", "rheos", "store", "ratio", "by hand", "ratio"], rates)
+
+
+def parts(runs: Sequence[Run]) -> list[str]:
+    """Time per tick: all of it, and what of it was evaluation and the computation of static parts."""
+    ticks = runs[0].ticks
+    return [
+        f"{mean(found.per_tick for found in runs):.4f}",
+        f"{mean(found.evaluation for found in runs) * 1000 / ticks:.4f}",
+        f"{mean(found.static for found in runs) * 1000 / ticks:.4f}",
+    ]
+
+
+def checked(bench: Conference, template: int, author: int) -> tuple[Run, Loops]:
+    """A run on the beginning of the stream, where the loops without rheos must have the same answers. It also
+    warms rheos up for the template."""
+    short = Ticks(CHECKED)
+    with progress(f"warming up: Q{template}"):
+        ours = bench.run(short, [instance(template, author)], keep=True)
+        loops = without(bench, short, template, [author])
+    if (ours.different, ours.answers) != tuple(loop.rows for loop in loops):
+        raise EvaluationError(
+            f"Q{template}: rheos has {ours.answers} answers, {ours.different} of them different; "
+            f"by hand there are {loops[1].rows}, and the store has {loops[0].rows} different ones"
+        )
+    return ours, loops
+
+
+def without(
+    bench: Conference, ticks: Ticks, template: int, chosen: Sequence[int], seconds: float = math.inf
+) -> Loops:
+    """The loops without rheos, on as much of a stream as they manage in some seconds."""
+    path, store = bench.stream(ticks), bench.store(TRIPLES)
+    with progress(f"the loops without rheos: {len(chosen):,} of Q{template}"):
+        return (
+            store_loop(path, store, [instance(template, author) for author in chosen], seconds),
+            hand_loop(path, store, template, [author_name(author) for author in chosen], seconds),
+        )
+
+
+def seconds(settings: Settings) -> float:
+    """For how long a loop without rheos runs."""
+    return 0.3 if settings.quick else 3.0
+
+
+def against(rate: float, loops: Sequence[Looped]) -> list[str]:
+    """Ticks a second, and for each loop its own and how many times as fast rheos is."""
+    cells = [f"{rate:,.0f}"]
+    for loop in loops:
+        cells += [f"{loop.rate:,.0f}", f"{rate / loop.rate:,.2f}"]
+    return cells
+
+
+# --- the size of the static data --------------------------------------------------------------------------
+
+
+def sizes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
+    """Experiment 2."""
+    chosen = authors(1 if settings.quick else 3)
+    numbers = SIZES[:2] if settings.quick else (*SIZES, FULL_SIZE) if settings.full else SIZES
+    templates = OF_SIZES[1:2] if settings.quick else OF_SIZES
+    heading(
+        f"The size of the static data: {ticks.number:,} ticks; median of {len(chosen)} instances; "
+        "static parts are computed in the run"
+    )
+    rows, times = [], dict[tuple[int, int], float]()
+    for triples in numbers:
+        bench.load(triples)
+        for template in templates:
+            with progress(f"measuring: Q{template} with {triples:,} triples"):
+                if not settings.quick:
+                    bench.run(Ticks(CHECKED), [instance(template, chosen[0])])
+                runs = [bench.run(ticks, [instance(template, author)]) for author in chosen]
+            times[triples, template] = middle = median(found.per_tick for found in runs)
+            smallest = times[numbers[0], template]
+            slower = middle / smallest
+            aim = [f"≤ {SLOWER:g}", verdict(slower <= SLOWER)] if triples == SIZES[-1] else ["", ""]
+            rows.append(
+                [
+                    f"Q{template}, {triples:,} triples",
+                    f"{mean(found.answers for found in runs) / ticks.number:,.3f}",
+                    f"{middle:.4f}",
+                    *parts(runs)[1:],
+                    f"{slower:.2f}",
+                    *aim,
+                ]
+            )
+    rows.sort(key=lambda row: row[0].partition(",")[0])  # stable: the sizes stay in their order
+    table(["", "answers/tick", "ms/tick", "evaluation", "static", "times smallest", "target", ""], rows)
+    bench.load(TRIPLES)
+
+
+# --- many queries -----------------------------------------------------------------------------------------
+
+
+def many(bench: Conference, ticks: Ticks, settings: Settings) -> None:
+    """Experiment 3: everybody in the stream has a query, in the largest case."""
+    numbers = NUMBERS[:3:2] if settings.quick else NUMBERS
+    templates = OF_NUMBERS[:1] if settings.quick else OF_NUMBERS
+    people = max(PEOPLE, NUMBERS[-1])
+    stream = Ticks(ticks.number, people=people)
+    heading(
+        f"Many queries of a template: {ticks.number:,} ticks of {people:,} people, one query each; "
+        f"{TRIPLES:,} static triples; of the first and the last number the median of 3 runs"
+    )
+    rows, rates, rate = [], [], dict[tuple[int, int], float]()
+    for template in templates:
+        texts = [instance(template, author) for author in range(numbers[-1])]
+        first = 0.0
+        for number in numbers:
+            with progress(f"measuring: {number:,} queries of Q{template}"):
+                often = 3 if number in (numbers[0], numbers[-1]) and not settings.quick else 1
+                runs = [bench.run(stream, texts[:number]) for _ in range(often)]
+            found = sorted(runs, key=lambda one: one.seconds)[often // 2]
+            first = first or found.seconds
+            rate[template, number] = found.rate
+            is_last = number == NUMBERS[-1]
+            times = found.seconds / first
+            rows.append(
+                [
+                    f"Q{template}, {number:,} queries",
+                    f"{found.answering:,}",
+                    f"{found.answers / ticks.number:,.3f}",
+                    *parts([found]),
+                    f"{times:.2f}",
+                    *([f"≤ {TIMES_ONE:g}", verdict(times <= TIMES_ONE)] if is_last else ["", ""]),
+                    f"{found.registering * 1000 / number:.2f}",
+                ]
+            )
+    columns = [
+        "",
+        "with answers",
+        "answers/tick",
+        "ms/tick",
+        "evaluation",
+        "static",
+        "times one",
+        "target",
+        "",
+    ]
+    table([*columns, "registering, ms each"], rows)
+    for template in templates:
+        for number in (numbers[0], numbers[-1]):
+            loops = without(bench, stream, template, range(number), seconds(settings))
+            rates.append([f"Q{template}, {number:,} queries", *against(rate[template, number], loops)])
+    print()
+    table(["ticks/s", "rheos", "store", "ratio", "by hand", "ratio"], rates)
+
+
+def shapes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
+    """As many queries that have nothing in common but the stream, in batches as they come when they live."""
+    texts = different(8 if settings.quick else SHAPES)
+    stream = Ticks(1_000, LIVE.people, LIVE.per_second) if settings.quick else LIVE
+    heading(
+        f"Different queries: {len(texts)} shapes, {stream.number:,} ticks, {stream.per_second:,} a second of "
+        f"{stream.people:,} people; {TRIPLES:,} static triples"
+    )
+    path = bench.stream(stream)
+    of_tick = path.stat().st_size / stream.number
+    cut = int(of_tick * stream.per_second * BATCH)
+    rows = []
+    for what, size in ((f"in batches of {BATCH} s of the stream", cut), ("in one batch", None)):
+        if settings.quick and size is None:
+            continue
+        with Engine(batch_bytes=size) as engine:  # it shares the Spark of the other
+            load_static(engine, bench.bibliography(TRIPLES), bench.plan)
+            with progress(f"measuring: {len(texts)} shapes {what}"):
+                if not settings.quick:
+                    measured(engine, bench.stream(Ticks(CHECKED)), CHECKED, texts)
+                found = measured(engine, path, stream.number, texts)
+        rows.append(
+            [
+                what,
+                f"{found.batches}",
+                f"{found.answering}",
+                f"{found.answers / stream.number:,.2f}",
+                f"{found.rate:,.0f}",
+                f"≥ {stream.per_second:,}",
+                verdict(found.rate >= stream.per_second),
+                f"{found.registering * 1000 / len(texts):.2f}",
+            ]
+        )
+    columns = ["", "batches", "with answers", "answers/tick", "ticks/s", "target", "", "registering, ms each"]
+    table(columns, rows)
+    with progress("the loop of a store without rheos"):
+        loop = store_loop(path, bench.store(TRIPLES), texts, seconds(settings))
+    ratio = found.rate / max(loop.rate, 0.01)
+    print(
+        f"\nA loop that asks a pyoxigraph store all {len(texts)} at every tick, whole answers and windows "
+        f"that are not yet full: {loop.rate:,.1f} ticks/s; rheos is {ratio:,.0f} times as fast."
+    )

@@ -1,0 +1,116 @@
+"""Queries of CQELS-QL batch after batch, without Spark: queries of one family, streams and static data come
+in, the rows that each reports go out."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.streams import Arriving
+from rheos.answers.continuous import QueryInfo
+from rheos.execute.local import Local
+from rheos.runtime.arriving import Arrival, ArrivingBatch, apart
+from rheos.runtime.buffers import NEVER
+from rheos.runtime.evaluation import Answers
+from rheos.runtime.instants import End
+from rheos.runtime.kept import KeptTables, load_kept
+from rheos.runtime.place import DuckPlace
+from rheos.runtime.plan import Registered, Relatives
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import parse
+from tests.continuous.arrival_algebra import Quad
+from tests.continuous.arrival_query import text
+from tests.continuous.arrival_reference import Answer, Case, Timed, row_text, triple_text
+
+
+def table(elements: Sequence[Timed]) -> pa.Table:
+    s, p, o, time = zip(*elements, strict=True) if elements else ((), (), (), ())
+    terms = {name: pa.array(column, pa.string()) for name, column in zip("spo", (s, p, o), strict=True)}
+    numbers = {"time": pa.array(time, pa.int64()), "place": pa.array(range(1, len(time) + 1), pa.int64())}
+    return pa.table({**terms, **numbers})
+
+
+def load(graphs: StaticGraphs, data: Sequence[Quad]) -> None:
+    graphs.clear()
+    graphs.load(data="".join(f"{s} {p} {o} {g} .\n" for s, p, o, g in data), format="nq")
+
+
+def translated(case: Case) -> Arriving:
+    return translate_arriving(parse(text(case.query), "cqels"), "q", "http://ex/", ())
+
+
+def registered(query: Arriving, name: str = "q") -> Registered:
+    return Registered(QueryInfo(name, "select"), Arrival.of(query))
+
+
+def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) -> list[int] | None:
+    """Where to cut the streams of a case: at random, and where its data changes; None if they are empty."""
+    times = [element[3] for name in query.streams for element in case.streams[name]]
+    ends = {
+        name: End(max(e[3] for e in case.streams[name]), 0, 0) for name in query.streams if case.streams[name]
+    }
+    end = query.evaluation.end(ends)
+    if end is None:
+        return None
+    inner = {chance.randint(min(times) - 1, end) for _ in range(chance.randrange(most + 1))}
+    return sorted({NEVER, end, *inner, *(time for time, _ in case.changes if time < end)})
+
+
+def evaluated(
+    queries: Sequence[Registered], case: Case, folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
+) -> dict[str, list[Answers]]:
+    """The answers of queries of one family batch after batch, each with no more elements than the one before
+    has kept."""
+    relatives = Relatives.of(queries)
+    names = [query.name for query in queries]
+    live: Mapping[str, pa.Table] = {name: table(elements) for name, elements in case.streams.items()}
+    tables = KeptTables(graphs, folder, lambda: Local(graphs))
+    given: dict[str, list[Answers]] = {name: [] for name in names}
+    static: Sequence[Quad] | None = None
+    for after, until in itertools.pairwise(cuts):
+        seen = case.static_at(until)
+        if seen != static:
+            load(graphs, seen)
+            static = seen
+        kept = tables.up_to_date((relatives.family, part) for part in relatives.prepared.parts)
+        with graphs.connection.cursor() as cursor:
+            load_kept(cursor, kept, {})
+            sizes = {name: table.size for name, table in kept.items()}
+            batch = ArrivingBatch(DuckPlace(cursor), live, sizes)
+            new = batch.novelty(relatives.prepared, after, until, constants=relatives.constants(names))
+            for name in kept:
+                cursor.execute(f"DROP TABLE {name}")
+        for name, found in apart(new, relatives.members).items():
+            given[name].append(found)
+        evaluation = queries[0].evaluation
+        live = {
+            name: elements.filter(pa.array(evaluation.live(name, live, until)))
+            if name in queries[0].streams
+            else elements
+            for name, elements in live.items()
+        }
+    return given
+
+
+def told(query: Registered, answers: Sequence[Answers]) -> list[Answer]:
+    """The rows of each tick in their order, as the reference writes them."""
+    kind = type(query.evaluation.query.query.form).__name__
+    found = []
+    for _, rows in answers:
+        names = rows.column_names[2:]
+        ticks: dict[tuple[int, int], list[str]] = {}
+        for instant, at, *terms in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            if kind == "Ask":
+                said = str(terms[0]).lower()
+            elif kind == "Construct":
+                said = triple_text(terms)
+            else:
+                said = row_text({f"?{name}": term for name, term in zip(names, terms, strict=True) if term})
+            ticks.setdefault((instant, at), []).append(said)
+        found += [(at, said) for (_, at), said in ticks.items()]
+    return found
