@@ -1,10 +1,12 @@
-"""What the tests of the examples share: the README of a folder comes in, its commands and reports go out.
+"""What the tests of the examples share: the README of a folder, or the page on a language, comes in, its
+commands and reports go out.
 
 A command of a README stands below the title that names it, `name.expected.ndjson` is what it must report.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -15,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
+import pytest
 
 from rheos import Engine
 from rheos.answers.continuous import Answer
+from rheos.runtime.registry import Handle
 from tests.cli.command import ROOT
 
 if TYPE_CHECKING:
@@ -101,6 +105,45 @@ def check_folder(folder: Path, all_examples: dict[str, Example]) -> None:
     used |= {path for example in all_examples.values() for path in (*example.files, example.expected)}
     assert {path for path in folder.iterdir() if path.is_file()} == used
     assert {query.stem for example in all_examples.values() for query in example.queries} <= set(all_examples)
+
+
+# --- the page on a language -------------------------------------------------------------------------------
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a page, each with its language."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def check_page(page: str, engine: Engine) -> None:
+    """All the queries of a page run together, and report the table below each; one that makes a stream has
+    none. The engine has the streams and data of the page."""
+    found = blocks(page)
+    handles = [engine.register(text) for language, text in found if language == "sparql"]
+    engine.run()
+    tables = [list(csv.reader(text.splitlines())) for language, text in found if language == "csv"]
+    expected = {rows[0][0]: [head, *sorted(rows)] for head, *rows in tables}
+    reported = {
+        handle.name: [["query", "at", *handle.info.columns], *sorted(cells(handle))]
+        for handle in handles
+        if not handle.makes_stream
+    }
+    assert reported == expected
+
+
+def cells(handle: Handle) -> Iterator[list[str]]:
+    for answer in handle.results:
+        head = [handle.name, time(answer)]
+        if answer.boolean is not None:
+            yield [*head, str(answer.boolean).lower()]
+        for row in answer.rows or []:
+            yield [*head, *(json_term(row[variable])["value"] for variable in handle.variables)]
+
+
+def check_python(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Code that is shown prints what its comments promise."""
+    exec(compile(code, "example", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"# prints: (.*)$", code, re.MULTILINE)
 
 
 # --- lines of NDJSON --------------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ what the others ask for goes to one engine after the other, in one Spark session
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -16,9 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rheos import Engine
-from rheos.answers.continuous import Answer
 from tests.cli.command import ROOT, called, rheos
-from tests.cli.examples import check_folder, examples, json_term, lines, time
+from tests.cli.examples import blocks, check_folder, check_page, examples, lines, time
 
 EXAMPLES = ROOT / "examples" / "csparql"
 PAGE = (ROOT / "docs" / "csparql.md").read_text(encoding="utf-8")
@@ -102,30 +99,10 @@ def test_reports(name: str, spark: SparkSession) -> None:
 
 
 def test_the_queries_of_the_page(spark: SparkSession, tmp_path: Path) -> None:
-    """All run together over the stream of the page, and report the table below each; a stream has none."""
-    blocks: list[tuple[str, str]] = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    contents = dict(reversed(blocks))
+    contents = dict(reversed(blocks(PAGE)))
     stream = tmp_path / "tolls.nq"
     stream.write_text(contents["nquads"], encoding="utf-8")
     with Engine(spark=spark) as engine:
         engine.load(data=contents["turtle"], format="turtle")
         engine.add_stream("http://ex.org/tolls", stream)
-        handles = [engine.register(text) for language, text in blocks if language == "sparql"]
-        engine.run()
-        found = {
-            handle.name: sorted(cells(handle.name, handle.variables, handle.results))
-            for handle in handles
-            if not handle.makes_stream
-        }
-    expected = {}
-    for language, text in blocks:
-        if language == "csv":
-            _, *rows = csv.reader(text.splitlines())
-            expected[rows[0][0]] = sorted(rows)
-    assert found == expected
-
-
-def cells(name: str, variables: Iterable[str], answers: Iterable[Answer]) -> Iterator[list[str]]:
-    for answer in answers:
-        for row in answer.rows or []:
-            yield [name, time(answer), *(json_term(row[variable])["value"] for variable in variables)]
+        check_page(PAGE, engine)

@@ -31,8 +31,9 @@ def family(window: str, names: str, more: str = "") -> Relatives:
     """A query for each of the names, that asks where somebody is seen."""
     found = []
     for name in names:
-        where = f"STREAM <http://ex/s> [{window}] {{ ?who <http://ex/in> ?room }}"
-        where += f' ?who <http://ex/name> "{name}"'
+        where = (
+            f'STREAM <http://ex/s> [{window}] {{ ?who <http://ex/in> ?room }} ?who <http://ex/name> "{name}"'
+        )
         query = translate_arriving(parse(f"SELECT * {{ {where} {more} }}", "cqels"), name, "http://ex/", ())
         found.append(Registered(QueryInfo(name, "select"), Arrival.of(query)))
     return Relatives.of(found)
@@ -44,7 +45,9 @@ def filled(tables: KeptTables, families: Sequence[Relatives]) -> list[pa.Table]:
 
 
 def people(table: pa.Table) -> list[str]:
-    return sorted(term[-2] for term in table.column("c2").to_pylist())
+    """Of the column that has IRIs."""
+    [column] = [terms for terms in map(pa.ChunkedArray.to_pylist, table.columns) if terms[0].startswith("<")]
+    return sorted(term[-2] for term in column)
 
 
 def test_families_with_the_same_part_and_other_constants(tables: KeptTables) -> None:
@@ -61,3 +64,22 @@ def test_a_part_is_computed_again_when_constants_change(tables: KeptTables) -> N
     assert tables.milliseconds == took
     [table] = filled(tables, [family("NOW", "abd")])
     assert people(table) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("about", "found"),
+    [
+        ("VALUES ?who { <http://ex/a> <http://ex/b> }", ["a", "b"]),
+        ("FILTER (?who IN (<http://ex/a>, <http://ex/b>))", ["a", "b"]),
+        ("FILTER (STR(?who) != ?name)", ["a", "b", "c", "d"]),
+        ("FILTER (?name != ?room)", ["a", "b", "c", "d"]),
+        ("FILTER (RAND() < 2 && ?who = ?who)", ["a", "b", "c", "d"]),
+        ("FILTER (?name > 'b')", ["c", "d"]),
+    ],
+)
+def test_what_a_query_is_about_restricts_its_part(about: str, found: list[str], tables: KeptTables) -> None:
+    stream = "STREAM <http://ex/s> [NOW] { ?who <http://ex/in> ?room }"
+    text = f"SELECT * {{ {stream} ?who <http://ex/name> ?name . {about} }}"
+    query = translate_arriving(parse(text, "cqels"), "q", "http://ex/", ())
+    [table] = filled(tables, [Relatives.of([Registered(QueryInfo("q", "select"), Arrival.of(query))])])
+    assert people(table) == found

@@ -56,7 +56,7 @@ def test_explain(engine: Engine) -> None:
         "elements of 3,590 s between two windows are in neither, and skipped",
         "7: <http://ex/v>: every element so far",
     ]
-    arrivals = [f"whenever an element of <http://ex/{name}> arrives" for name in "stv"]
+    arrivals = [f"whenever an element of <http://ex/{name}> arrives" for name in "stuv"]
     multiples = [f"the multiples of {period} since 1970-01-01T00:00:00Z" for period in ("5 s", "1 h")]
     assert shown["ticks"] == [", and ".join([*arrivals, *multiples])]
     assert shown["algebra"][0] == "(construct ((?a <http://ex/with> ?b))"

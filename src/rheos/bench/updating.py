@@ -99,7 +99,7 @@ class Seen:
 
     def see(self, answer: Answer) -> None:
         batch = self.engine.metrics.batches
-        new = sum(name.endswith(f'{ALIAS}"') for name in answer.table.column(2).to_pylist())
+        new = sum(row["coAuthName"].value.endswith(ALIAS) for row in answer.rows or ())
         self.new[batch] += new
         self.old[batch] += len(answer) - new
 

@@ -108,6 +108,7 @@ def query(
 @app.command(
     epilog=examples(
         "rheos run tolls.rq --stream http://example.org/tolls=tolls.nq --data city.ttl",
+        "rheos run -q 'SELECT * { STREAM <http://ex.org/s> [NOW] { ?a ?b ?c } }' -s http://ex.org/s=s.nq",
         "rheos run derive.rq alarm.rq -s http://example.org/tolls=in/ --follow --checkpoint dir -o out.jsonl",
         "rheos run derive.rq -s http://example.org/tolls=tolls.nq --format nquads --output derived.nq",
         "cat tolls.nq | rheos run tolls.rq -s http://example.org/tolls=- --lateness 5s | head",
@@ -167,6 +168,7 @@ def run(
     epilog=examples(
         "rheos explain people.rq",
         "rheos explain people.rq --data city.ttl --execution catalyst",
+        "rheos explain -q 'ASK { STREAM <http://ex.org/s> [RANGE 5s SLIDE 1s] { ?a ?b ?c } }'",
     )
 )
 def explain(
@@ -179,7 +181,8 @@ def explain(
     entailment: EntailmentOption = Entailment.none,
     execution: ExecutionOption = Execution.auto,
 ) -> None:
-    """Check a query and show its algebra, its SQL and where it would run, without running it."""
+    """Check a query and show its algebra, its SQL and where it would run, without running it; of a continuous
+    query, also what its windows hold and when it reports."""
     from rheos.cli.explain import show
     from rheos.cli.session import Session, read_query
 

@@ -61,19 +61,23 @@ class StaticPart:
         return self.query.form.variables
 
 
-def static_part(node: Node, dataset: Dataset | None) -> StaticPart:
-    """A pattern on static data as a table; equal ones have the same."""
-    asked = Query(Select(node, tuple(sorted(in_scope(node)))), dataset)
-    table = "kept_" + hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
+def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticPart:
+    """A pattern on static data as a table. Queries share one if they ask the same of the same graphs; but one
+    that has the constants of a family is that of its `owner` alone."""
+    variables = tuple(sorted(in_scope(node)))
+    asked = Query(Select(node, variables), dataset)
+    of_family = any(name.startswith("$") for name in variables)
+    told_apart = repr((asked, owner if of_family else ""))
+    table = "kept_" + hashlib.blake2b(told_apart.encode(), digest_size=8).hexdigest()
     return StaticPart(table, asked, reads(node, dataset))
 
 
-def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
-    """The query with tables in the place of its static parts."""
+def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart, ...]]:
+    """The query with tables in the place of its static parts; `owner` tells families apart."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
-        part = static_part(node, query.dataset)
+        part = static_part(node, query.dataset, owner)
         parts[part.table] = part
         return Kept(part.table, part.variables, certain(node))
 
@@ -85,11 +89,15 @@ def keep_static(query: Query) -> tuple[Query, tuple[StaticPart, ...]]:
         operands, conditions = chain(node)
         if len(operands) > 1:
             found = [one for operand in operands for one in components(operand)]
-            static = [one for one in found if not has_streams(one) and not is_plain(one)]
-            others = [rewrite(one) for one in found if has_streams(one) or is_plain(one)]
+            others = [rewrite(one) for one in found if has_streams(one) or isinstance(one, Kept)]
+            about = [condition for one in found if has_streams(one) for condition in conditions_of(one)]
+            static = [one for one in found if not has_streams(one) and not isinstance(one, Kept)]
             for group in connected(static):
-                part, conditions = restricted(joined(group), conditions)
-                others.append(kept(part))
+                if all(map(is_plain, group)):
+                    others += group
+                else:
+                    part, conditions = restricted(joined(group), conditions)
+                    others.append(kept(filtered(part, decided(about, part))))
             return filtered(joined(others), conditions)
         match node:
             case LeftJoin(left, right, condition):
@@ -120,9 +128,19 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
 def restricted(part: Node, conditions: Sequence[Expression]) -> tuple[Node, list[Expression]]:
     """A static part with those conditions on a join that it decides by itself, and the others. What two
     static rows have to do with each other is then looked at once, and not for every element."""
-    bound = certain(part)
-    own = [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
+    own = decided(conditions, part)
     return filtered(part, own), [condition for condition in conditions if condition not in own]
+
+
+def decided(conditions: Sequence[Expression], part: Node) -> list[Expression]:
+    """Those conditions that hold for a row of a join if, and only if, they hold for what it has of a part."""
+    bound = certain(part)
+    return [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
+
+
+def conditions_of(node: Node) -> list[Expression]:
+    """The conditions on a pattern. A static part need not have rows that do not meet them either."""
+    return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
 
 
 def filtered(node: Node, conditions: Sequence[Expression]) -> Node:

@@ -129,7 +129,7 @@ class Prepared:
     @classmethod
     def of(cls, query: Arriving) -> Prepared:
         pushed = push_filters(query.query, Statistics(0, {}))
-        kept, parts = keep_static(pushed)
+        kept, parts = keep_static(pushed, repr((query.query, query.windows)))
         return cls(replace(query, query=kept), parts, is_monotone(query.query))
 
     @property

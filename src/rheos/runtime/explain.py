@@ -155,13 +155,9 @@ def moment(length: int) -> str:
 
 
 def ticks(query: Arriving) -> str:
-    arrivals, slides = dict[str, None](), dict[int, None]()
-    for clause in query.windows:
-        match clause.window:
-            case RangeWindow(_, int(slide)):
-                slides[slide] = None
-            case _:
-                arrivals[clause.stream] = None
+    arrivals = dict.fromkeys(clause.stream for clause in query.windows)
+    windows = [clause.window for clause in query.windows]
+    slides = dict.fromkeys(w.slide for w in windows if isinstance(w, RangeWindow) and w.slide is not None)
     return ", and ".join(
         (*(f"whenever an element of {stream} arrives" for stream in arrivals), *map(multiples, slides))
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,9 @@ from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import DEFAULT, EVERY, StaticPart
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import StaticGraphs
+
+# Where data changes more often than tables can be filled, some of them may be ahead of others.
+TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,17 @@ class KeptTables:
         self._numbers = itertools.count(1)
 
     def up_to_date(self, parts: Iterable[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
-        """The tables of these parts, those filled anew that have to be; others are forgotten."""
+        """The tables of these parts, those filled anew that have to be; others are forgotten. If the data
+        changes meanwhile, once more: they are all of one state."""
+        wanted = list(parts)
+        for _ in range(TRIES):
+            version = self.graphs.version
+            found = self._up_to_date(wanted)
+            if self.graphs.version == version:
+                break
+        return found
+
+    def _up_to_date(self, parts: Sequence[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
         began, filled = time.perf_counter(), False
         wanted: dict[str, tuple[StaticPart, Values | None]] = {}
         for family, part in parts:

@@ -24,6 +24,7 @@ from rheos.sql.context import Context
 from rheos.sql.continuous import asked, identity, with_turns
 from rheos.sql.dialect import Dialect
 from rheos.sql.joins import united
+from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 from rheos.sql.solutions import sorted_by
@@ -37,11 +38,12 @@ MEMBER_KEY = Key("member")
 @dataclass(frozen=True, slots=True)
 class ArrivingStatement:
     """SQL whose rows are the number of a query in its family (0 if it is alone), a tick, its time, and then
-    `columns` (`found`, a boolean, for one that `asks`)."""
+    `columns` (`found`, a boolean, for one that `asks`). The closures are views to be made first."""
 
     sql: str
     columns: tuple[str, ...]
     asks: bool = False
+    closures: tuple[Closure, ...] = ()
 
 
 def compile_new(
@@ -168,4 +170,5 @@ def reported(query: Query, relation: Relation, compiler: Compiler, name: str) ->
     chosen = [f"{member} AS member", f"answers.{INSTANT.column}", "instants.at"]
     chosen += [f"answers.{column}" for column in shown]
     statement = select(chosen, source, tail=f"ORDER BY {', '.join(order)}")
-    return ArrivingStatement(statement, columns_of_answer, isinstance(query.form, Ask))
+    asks, closures = isinstance(query.form, Ask), tuple(compiler.closures)
+    return ArrivingStatement(statement, columns_of_answer, asks, closures)

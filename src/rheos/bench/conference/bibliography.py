@@ -17,13 +17,13 @@ from pathlib import Path
 
 from rheos.bench.conference.vocabulary import (
     BENCH,
-    CONFERENCE,
     DC,
     DCTERMS,
     FOAF,
     NAMES,
     SWRC,
     author_name,
+    paper,
     person,
     proceedings,
 )
@@ -106,12 +106,12 @@ def _volume(chance: random.Random, number: int, year: int, oldest: int) -> list[
     editors = {(oldest + int(pick() * (known - oldest))) // 8 * 8 for _ in range(3)}
     made += [f"{here} {_EDITOR} {person(editor)} .\n" for editor in sorted(editors)]
 
-    for paper in range(number * PAPERS, (number + 1) * PAPERS):
-        this = f"<{CONFERENCE}paper/{paper}>"
+    for one in range(number * PAPERS, (number + 1) * PAPERS):
+        this = paper(one)
         manner, topic = MANNERS[int(pick() * len(MANNERS))], TOPICS[int(pick() * len(TOPICS))]
         made += (
             f"{this} {TYPE} <{BENCH}Inproceedings> .\n",
-            f'{this} {_TITLE} "On {manner} {topic}, {paper}" .\n',
+            f'{this} {_TITLE} "On {manner} {topic}, {one}" .\n',
             f"{this} {issued}",
             f"{this} {_PART_OF} {here} .\n",
         )

@@ -11,9 +11,18 @@ import random
 from typing import NamedTuple
 
 from rheos.bench.conference.building import FLOORS, PEOPLE
-from rheos.bench.conference.vocabulary import FLOOR_PLAN, PREFIXES, RFID, author_name, person, proceedings
+from rheos.bench.conference.vocabulary import (
+    FLOOR_PLAN,
+    PREFIXES,
+    RFID,
+    author_name,
+    paper,
+    person,
+    proceedings,
+)
 
-EARLY_PROCEEDINGS = 20  # in these the people of the stream have papers
+EARLY_PAPERS = 160  # all by people of the stream
+EARLY_PROCEEDINGS = 20  # which some of them have edited
 
 # --- what a query is made of ------------------------------------------------------------------------------
 
@@ -22,7 +31,7 @@ WHO = (
     '?person foaf:name ?name . FILTER (?name IN ("$Name$", "$Another$"))',
     "VALUES ?person { $Person$ $Neighbour$ }",
     "FILTER (?person = $Person$)",
-    "?work dc:creator ?person . ?work dcterms:partOf $Proceedings$ .",
+    "$Paper$ dc:creator ?person . $Paper$ dcterms:partOf ?volume .",
     "$Proceedings$ swrc:editor ?person .",
 )
 WINDOWS = ("NOW", "TRIPLES 1", "RANGE 2s")
@@ -109,6 +118,7 @@ def _with_constants(text: str, at: int) -> str:
         "Another": author_name((at + 1) % PEOPLE),
         "Person": person(at % PEOPLE),
         "Neighbour": person((at + 1) % PEOPLE),
+        "Paper": paper(at % EARLY_PAPERS),
         "Proceedings": proceedings(at % EARLY_PROCEEDINGS),
         "Floor": str(1 + at % (FLOORS - 1)),
     }

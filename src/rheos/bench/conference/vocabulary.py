@@ -42,6 +42,10 @@ def room(number: int) -> str:
     return f"<{CONFERENCE}room/{number}>"
 
 
+def paper(number: int) -> str:
+    return f"<{CONFERENCE}paper/{number}>"
+
+
 def proceedings(number: int) -> str:
     return f"<{CONFERENCE}proceedings/{number}>"
 
