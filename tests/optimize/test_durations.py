@@ -16,12 +16,11 @@ SECOND = 1_000_000
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
 
-
 LENGTHS = {"0s": "PT0S", "1s": "PT1S", "1h": "PT1H", "1d": "P1D", "2d": "P2D"}
 
 
 def pattern(where: str) -> Node:
-    """The pattern of a text in which A, B and C are groups, D() is getDURATION(), and `1h` a duration after."""
+    """The pattern of a text in which A, B and C are groups, D() is getDURATION(), and `1h` is a duration."""
     where = re.sub(r"\b[ABC]\b", lambda found: f"{{ ?{found[0].lower()} :p ?o }}", where)
     compared = r"getDURATION() \1 "
     where = re.sub(r"D\(\) (\S+) (\d\w)", lambda found: found.expand(compared) + duration(found[2]), where)
