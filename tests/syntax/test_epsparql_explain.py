@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def test_the_command_takes_a_dialect() -> None:
     outcome = called("explain", "-q", text, "--dialect", "epsparql", "-e", "local")
     assert outcome.out.startswith("language:\n  EP-SPARQL\n")
     assert called("explain", "-q", text, "-e", "local").out.startswith("language:\n  SPARQL 1.1\n")
+
+
+def test_the_queries_of_the_documentation() -> None:
+    page = Path(__file__).parents[2] / "docs" / "epsparql.md"
+    queries = re.findall(r"```sparql\n(.*?)```", page.read_text(), re.DOTALL)
+    assert [rheos.parse(query).dialect for query in queries] == ["epsparql"] * 2
 
 
 def test_parse() -> None:
