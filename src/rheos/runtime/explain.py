@@ -192,9 +192,7 @@ def ended(query: Detecting) -> str:
     if not isinstance(query.query.form, Construct):
         return f"{query.name}: each solution once, with its interval, when that has ended"
     also = ", also as a stream that queries in other languages can read" if query.makes_stream else ""
-    what = (
-        "a rule, whose triples are events for all queries in EP-SPARQL, with the interval of their solution"
-    )
+    what = "a rule: its triples, with the interval of their solution, are events for all of EP-SPARQL"
     return f"{query.name}: {what}{also}"
 
 

@@ -21,7 +21,8 @@ _OF_EPSPARQL = (
 _HINT = re.compile("|".join(("REGISTER", "STREAM", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
 
 # What to pass over, longest first where two begin alike, and the words that are left. A hyphen belongs to the
-# word before it: it may be the name of a registered query. A bracket may be the beginning of a window.
+# word before it: it may be the name of a registered query. A bracket right after the name of a stream begins
+# a window.
 _TOKEN = r"""
       '{3}(?:[^'\\]|\\.|'(?!''))*'{3} | "{3}(?:[^"\\]|\\.|"(?!""))*"{3}
     | '(?:[^'\\\r\n]|\\.)*' | "(?:[^"\\\r\n]|\\.)*"
@@ -29,7 +30,7 @@ _TOKEN = r"""
     | <[^<>"{}|^`\\\x00-\x20]*>
     | [?$@][\w-]+
     | [\w.-]*:(?:[\w.:%-]|\\.)*
-    | (?P<word>[^\W\d][\w-]*|\[)
+    | (?P<word>[^\W\d][\w-]*|[\[{])
     | [\d.-]+
 """
 _CLAUSE = "FROM STREAM"
