@@ -176,7 +176,7 @@ def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:
 
 def _beside(test: str, *bare: Bare | None) -> str:
     """A test of values and, side by side with it, that they are there: a filter does not ask for more."""
-    return f"({' AND '.join(dict.fromkeys((test, *(side.where for side in bare if side))))})"
+    return " AND ".join(dict.fromkeys((test, *(side.where for side in bare if side))))
 
 
 def _moment_beside(value: Value, other: Value) -> Moment | None:

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from rheos.sql import constants as c
 from rheos.sql import decode
-from rheos.sql.dialect import Dialect
+from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.scope import Scope
 from rheos.sql.views import TRUE, Duration, grouped, named, once
 
@@ -115,12 +115,8 @@ def equal(a: Duration, b: Duration) -> str:
     """Part by part (F&O, 8.2.5): P1Y is P12M and P1D is PT24H, but no number of days is a month."""
     if a.months == b.months:
         return f"{a.micros} = {b.micros}"
-    both = f"{a.micros} IS NOT NULL AND {b.micros} IS NOT NULL"
-    if isinstance(a.months, int) and isinstance(b.months, int):
-        return f"CASE WHEN {both} THEN FALSE END"
-    if all(isinstance(side.months, str) or isinstance(side.micros, int) for side in (a, b)):
-        return f"({a.months} = {b.months} AND {a.micros} = {b.micros})"
-    return f"CASE WHEN {both} THEN {a.months} = {b.months} AND {a.micros} = {b.micros} END"
+    # Not AND: months may be known where there is no duration.
+    return f"CASE {a.micros} = {b.micros} WHEN TRUE THEN {a.months} = {b.months} WHEN FALSE THEN FALSE END"
 
 
 def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bool = True) -> str:
@@ -163,12 +159,13 @@ def _repeated(scope: Scope, duration: Duration, body: Callable[[Duration], str])
     )
 
 
-def keys(d: Dialect, duration: Duration) -> list[str]:
+def key(d: Dialect, duration: Duration) -> str:
     """What durations are sorted by: where they end if they start at the first of the references, which keeps
-    the partial order, and then their months."""
+    the partial order, and then their months, of which there are fewer than ten million."""
     if isinstance(duration.months, int):
-        return [str(duration.micros)]
-    return [str(_added(d, duration)[0]), duration.months]
+        return str(duration.micros)
+    months = f"CAST({duration.months} AS DECIMAL(9,0)) * CAST(0.0000001 AS DECIMAL(8,7))"
+    return d.add(f"CAST({_added(d, duration)[0]} AS {EXACT})", months)
 
 
 def _days(reference: tuple[int, int], months: int) -> int:
