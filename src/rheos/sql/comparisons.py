@@ -155,6 +155,8 @@ def _too_long(value: Value) -> bool:
 
 
 def moments(operator: str, left: Value, right: Value, *, strict: bool = True) -> list[str]:
+    if not (left.may_be_moment and right.may_be_moment):
+        return []
     a, b = _moment_beside(left, right), _moment_beside(right, left)
     if a is None or b is None:
         return []
@@ -174,7 +176,7 @@ def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:
 
 def _beside(test: str, *bare: Bare | None) -> str:
     """A test of values and, side by side with it, that they are there: a filter does not ask for more."""
-    return f"({' AND '.join(dict.fromkeys((test, *(side.where for side in bare if side))))})"
+    return " AND ".join(dict.fromkeys((test, *(side.where for side in bare if side))))
 
 
 def _moment_beside(value: Value, other: Value) -> Moment | None:
@@ -208,6 +210,8 @@ def _moment(operator: str, a: Moment, b: Moment) -> str:
 
 
 def durations(operator: str, left: Value, right: Value, *, strict: bool = True) -> list[str]:
+    if not (left.may_be_duration and right.may_be_duration):
+        return []
     a, b = left.duration, right.duration
     if a is None or b is None:
         return []

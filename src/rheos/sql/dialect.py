@@ -300,8 +300,8 @@ class Dialect(ABC):
     # --- names ------------------------------------------------------------------------------------
 
     @abstractmethod
-    def let(self, name: str, fields: Mapping[str, str], body: str) -> str:
-        """An expression in which the values of `fields` are `name.field`, each computed once."""
+    def let(self, name: str, value: str, body: str) -> str:
+        """An expression in which `name` stands for a value that is computed once."""
 
     # --- relations --------------------------------------------------------------------------------
 

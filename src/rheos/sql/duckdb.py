@@ -200,8 +200,8 @@ class DuckDB(Dialect):
 
     # --- names ------------------------------------------------------------------------------------
 
-    def let(self, name: str, fields: Mapping[str, str], body: str) -> str:
-        return f"list_transform([{self.struct(fields)}], lambda {name}: {body})[1]"
+    def let(self, name: str, value: str, body: str) -> str:
+        return f"list_transform([{value}], lambda {name}: {body})[1]"
 
     # --- relations --------------------------------------------------------------------------------
 

@@ -9,13 +9,15 @@ ill-formed: to cut digits off would make different durations equal.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from rheos.sql import constants as c
 from rheos.sql import decode
-from rheos.sql.dialect import Dialect, is_atom
+from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.scope import Scope
-from rheos.sql.views import TRUE, Duration, grouped, once
+from rheos.sql.views import TRUE, Duration, grouped, named, once
 
 # The kinds are sets of bits, so that `|` is the type of a sum: of both parts comes an xsd:duration.
 DAY_TIME, YEAR_MONTH, ANY = 1, 2, 3
@@ -113,12 +115,8 @@ def equal(a: Duration, b: Duration) -> str:
     """Part by part (F&O, 8.2.5): P1Y is P12M and P1D is PT24H, but no number of days is a month."""
     if a.months == b.months:
         return f"{a.micros} = {b.micros}"
-    both = f"{a.micros} IS NOT NULL AND {b.micros} IS NOT NULL"
-    if isinstance(a.months, int) and isinstance(b.months, int):
-        return f"CASE WHEN {both} THEN FALSE END"
-    if all(isinstance(side.months, str) or isinstance(side.micros, int) for side in (a, b)):
-        return f"({a.months} = {b.months} AND {a.micros} = {b.micros})"
-    return f"CASE WHEN {both} THEN {a.months} = {b.months} AND {a.micros} = {b.micros} END"
+    # Not AND: months may be known where there is no duration.
+    return f"CASE {a.micros} = {b.micros} WHEN TRUE THEN {a.months} = {b.months} WHEN FALSE THEN FALSE END"
 
 
 def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bool = True) -> str:
@@ -136,27 +134,38 @@ def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bo
         if not strict:
             return less if before == TRUE else greater
         return f"CASE WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
-    fields = {"a": a.months, "b": a.micros, "x": b.months, "y": b.micros}
-    long = {name: sql for name, sql in fields.items() if isinstance(sql, str) and not is_atom(sql)}
-    # Each is used many times. Where it cannot be shared as a column, it gets a name inside the expression.
-    short = {name: f"sides.{name}" if name in long else sql for name, sql in fields.items()}
-    a = Duration(ANY, short["a"], short["b"])
-    b = Duration(ANY, short["x"], short["y"])
-    pairs = list(zip(_added(scope.dialect, a), _added(scope.dialect, b), strict=True))
-    less, greater = (" AND ".join(f"{one} {sign} {other}" for one, other in pairs) for sign in ("<", ">"))
-    found = (
-        f"CASE WHEN {a.months} = {b.months} THEN {a.micros} {operator} {b.micros}"
-        f" WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
+
+    def test(a: Duration, b: Duration) -> str:
+        pairs = list(zip(_added(scope.dialect, a), _added(scope.dialect, b), strict=True))
+        less, greater = (" AND ".join(f"{one} {sign} {other}" for one, other in pairs) for sign in ("<", ">"))
+        return (
+            f"CASE WHEN {a.months} = {b.months} THEN {a.micros} {operator} {b.micros}"
+            f" WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
+        )
+
+    return _repeated(scope, a, lambda a: _repeated(scope, b, lambda b: test(a, b)))
+
+
+def _repeated(scope: Scope, duration: Duration, body: Callable[[Duration], str]) -> str:
+    def with_months(months: int | str) -> str:
+        if isinstance(duration.micros, int):
+            return body(replace(duration, months=months))
+        return named(scope, duration.micros, lambda micros: body(Duration(duration.kind, months, micros)))
+
+    return (
+        with_months(duration.months)
+        if isinstance(duration.months, int)
+        else named(scope, duration.months, with_months)
     )
-    return scope.dialect.let("sides", long, found) if long else found
 
 
-def keys(d: Dialect, duration: Duration) -> list[str]:
+def key(d: Dialect, duration: Duration) -> str:
     """What durations are sorted by: where they end if they start at the first of the references, which keeps
-    the partial order, and then their months."""
+    the partial order, and then their months, of which there are fewer than ten million."""
     if isinstance(duration.months, int):
-        return [str(duration.micros)]
-    return [str(_added(d, duration)[0]), duration.months]
+        return str(duration.micros)
+    months = f"CAST({duration.months} AS DECIMAL(9,0)) * CAST(0.0000001 AS DECIMAL(8,7))"
+    return d.add(f"CAST({_added(d, duration)[0]} AS {EXACT})", months)
 
 
 def _days(reference: tuple[int, int], months: int) -> int:
@@ -238,28 +247,31 @@ def total(scope: Scope, a: Duration, sign: str, b: Duration) -> Duration:
     duration is a month less a day."""
 
     def part(one: int | str, other: int | str) -> str:
-        return once(scope, f"{grouped(str(one))} {sign} {grouped(str(other))}")
+        return f"{grouped(str(one))} {sign} {grouped(str(other))}"
+
+    def possible(months: str, micros: str) -> str:
+        alike = f"(({months} >= 0 AND {micros} >= 0) OR ({months} <= 0 AND {micros} <= 0))"
+        return f"CASE WHEN {alike} AND abs({months}) <= {MOST_MONTHS} AND {limit(micros)} THEN {micros} END"
+
+    def limit(micros: str) -> str:
+        return f"{micros} BETWEEN -{MOST_MICROS} AND {MOST_MICROS}"
 
     kind = (
         a.kind | b.kind if isinstance(a.kind, int) and isinstance(b.kind, int) else f"({a.kind} | {b.kind})"
     )
     micros = part(big(a.micros), big(b.micros))
     if a.months == b.months == 0:
-        return Duration(kind, 0, once(scope, within(micros, MOST_MICROS)))
-    months = part(a.months, b.months)
-    possible = f"(({months} >= 0 AND {micros} >= 0) OR ({months} <= 0 AND {micros} <= 0))"
-    possible = f"CASE WHEN {possible} AND abs({months}) <= {MOST_MONTHS} THEN {micros} END"
-    return Duration(kind, months, once(scope, within(once(scope, possible), MOST_MICROS)))
+        known = named(scope, micros, lambda micros: f"CASE WHEN {limit(micros)} THEN {micros} END")
+        return Duration(kind, 0, once(scope, known))
+    months = once(scope, part(a.months, b.months))
+    known = named(scope, months, lambda m: named(scope, micros, lambda u: possible(m, u)))
+    return Duration(kind, months, once(scope, known))
 
 
 def negative(scope: Scope, duration: Duration) -> Duration:
     months = duration.months
     opposite = -months if isinstance(months, int) else once(scope, f"(- {grouped(months)})")
     return Duration(duration.kind, opposite, once(scope, f"(- {grouped(big(duration.micros))})"))
-
-
-def within(sql: str, most: int) -> str:
-    return f"CASE WHEN {sql} BETWEEN -{most} AND {most} THEN {sql} END"
 
 
 def big(micros: int | str) -> str:

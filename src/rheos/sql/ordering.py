@@ -11,12 +11,12 @@ from __future__ import annotations
 from rheos.algebra.expressions import Expression
 from rheos.sql import decode, durations
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
-from rheos.sql.dialect import EXACT, Dialect
+from rheos.sql.dialect import EXACT
 from rheos.sql.expressions import compiled
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DurationValue, MomentValue
 from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, TermValue, Value
-from rheos.sql.views import NULL, Duration, Number, once
+from rheos.sql.views import NULL, Number, once
 
 BLANK, IRI, NUMBER, STRING, BOOLEAN, DATE_TIME, _DATE, DURATION, OTHER = range(1, 10)
 
@@ -44,7 +44,7 @@ def of_value(value: Value) -> list[str]:
         assert value.text is not None
         return [value.text.lexical, *_maybe(value.text.suffix)]
     if isinstance(value, DurationValue):
-        return durations.keys(scope.dialect, value.duration)
+        return [durations.key(scope.dialect, value.duration)]
     if isinstance(value, MomentValue) and isinstance(value.moment.kind, int):
         return [value.moment.micros]
     return _of_term(scope, once(scope, value.term))
@@ -58,14 +58,6 @@ def _rest(number: Number) -> list[str]:
     zero = f"CAST(0 AS {EXACT})"
     few_digits = f"abs({number.exact}) < 1000000 AND {number.exact} % CAST(0.000000001 AS {EXACT}) = 0"
     return [f"COALESCE(CASE WHEN {few_digits} THEN {zero} ELSE {number.exact} END, {zero})"]
-
-
-def _of_duration(d: Dialect, duration: Duration) -> str:
-    """The keys of a duration as one number: there are fewer than ten million months."""
-    end, months = durations.keys(d, duration)
-    return d.add(
-        f"CAST({end} AS {EXACT})", f"CAST({months} AS DECIMAL(9,0)) * CAST(0.0000001 AS DECIMAL(8,7))"
-    )
 
 
 def _maybe(sql: str | None) -> list[str]:
@@ -90,7 +82,7 @@ def _of_term(scope: Scope, term: str) -> list[str]:
     boolean = f"CASE {truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END"
     rest = (
         f"CASE WHEN {kind} = {NUMBER} THEN {rest} WHEN {kind} = {BOOLEAN} THEN CAST({boolean} AS {EXACT})"
-        f" WHEN {kind} = {DURATION} THEN {_of_duration(d, duration)}"
+        f" WHEN {kind} = {DURATION} THEN {durations.key(d, duration)}"
         f" ELSE CAST({moment.micros} AS {EXACT}) END"
     )
     by_text = f"{kind} IN ({STRING}, {OTHER})"

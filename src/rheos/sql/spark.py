@@ -175,8 +175,8 @@ class Spark(Dialect):
 
     # --- names ------------------------------------------------------------------------------------
 
-    def let(self, name: str, fields: Mapping[str, str], body: str) -> str:
-        return f"transform(array({self.struct(fields)}), {name} -> {body})[0]"
+    def let(self, name: str, value: str, body: str) -> str:
+        return f"transform(array({value}), {name} -> {body})[0]"
 
     # --- relations --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from zlib import crc32
 
 from rheos.sql import constants as c
 from rheos.sql import decode
@@ -20,6 +21,17 @@ FALSE, TRUE, NULL = "FALSE", "TRUE", "NULL"
 def once(scope: Scope, sql: str) -> str:
     """A text that may be repeated: columns and literals as they are, all else shared."""
     return sql if is_atom(sql) else scope.share(sql)
+
+
+def named(scope: Scope, sql: str, body: Callable[[str], str]) -> str:
+    """What `body` makes of a text that it repeats: shared or, where nothing can be shared, with a name inside
+    the expression. That takes longer than a column, so it is for what few rows come to."""
+    short = once(scope, sql)
+    if is_atom(short):
+        return body(short)
+    # The same name for the same text: then it does not matter which of two, one inside the other, is meant.
+    name = f"named_{crc32(sql.encode()):08x}"
+    return scope.dialect.let(name, sql, body(name))
 
 
 def grouped(sql: str) -> str:

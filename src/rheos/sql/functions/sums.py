@@ -16,7 +16,7 @@ from rheos.sql.functions.times import offset, zone
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DATE, DATE_TIME, DurationValue, MixedValue, MomentValue
 from rheos.sql.values import ErrorValue, Value
-from rheos.sql.views import NULL, Duration, Moment, grouped, once
+from rheos.sql.views import NULL, Duration, Moment, grouped, named, once
 
 # The clock times that a dateTime of four digits can say.
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -144,17 +144,15 @@ def _shifted(scope: Scope, sign: str, pairs: Sequence[tuple[Value, Value]]) -> M
     zones = str(first([zone(scope, value) or NULL for value, _ in pairs]))
     months = first([_months(by, alone=len(known) == 1) for _, by in known])
     more = big(first([by.micros for _, by in known]))
-    away = once(scope, f"COALESCE({offset(scope, zones)}, 0)")
-    local = once(scope, f"{grouped(micros)} + {grouped(away)}")
+    away = once(scope, f"COALESCE({named(scope, zones, lambda zone: offset(scope, zone))}, 0)")
+    local = f"{grouped(micros)} + {grouped(away)}"
     if months != 0:
-        later = _months_later(scope, local, sign, months)
-        local = once(scope, f"CASE WHEN {months} = 0 THEN {local} ELSE {later} END")
-    local = once(scope, f"{grouped(local)} {sign} {grouped(more)}")
+        local = named(scope, local, lambda clock: _months_later(scope, clock, sign, months))
+    local = f"{grouped(local)} {sign} {grouped(more)}"
     if kind != DATE_TIME:
-        # Of a date, the time of day is cut off (F&O 9.7.7).
-        day = f"{grouped(local)} - {_time_of_day(local)}"
-        local = once(scope, f"CASE WHEN {kind} = {DATE} THEN {day} ELSE {local} END")
-    local = once(scope, f"CASE WHEN {local} BETWEEN {FIRST} AND {LAST} THEN {local} END")
+        local = named(scope, local, lambda clock: _of_kind(kind, clock))
+    local = named(scope, local, lambda c: f"CASE WHEN {c} BETWEEN {FIRST} AND {LAST} THEN {c} END")
+    local = once(scope, local)
     moment = Moment(kind, once(scope, f"{grouped(local)} - {grouped(away)}"), f"({zones} <> '')", zones)
     return MomentValue(scope, moment, local)
 
@@ -168,15 +166,24 @@ def _months(duration: Duration, *, alone: bool) -> int | str:
 
 def _months_later(scope: Scope, local: str, sign: str, months: int | str) -> str:
     d = scope.dialect
-    time = once(scope, _time_of_day(local))
-    # Nothing is left over here, so it does not matter that this may be before 1970.
-    day = d.whole_quotient(f"({grouped(local)} - {grouped(time)})", durations.DAY)
     by = grouped(str(months)) if sign == "+" else f"(- {grouped(str(months))})"
-    return f"{d.months_later(day, by)} * {durations.DAY} + {grouped(time)}"
+
+    def later(time: str) -> str:
+        # Nothing is left over here, so it does not matter that this may be before 1970.
+        day = d.whole_quotient(f"({local} - {time})", durations.DAY)
+        return f"{d.months_later(day, by)} * {durations.DAY} + {time}"
+
+    later_day = named(scope, _time_of_day(local), later)
+    return f"CASE WHEN {months} = 0 THEN {local} ELSE {later_day} END"
+
+
+def _of_kind(kind: int | str, local: str) -> str:
+    """Of a date, the time of day is cut off (F&O 9.7.7)."""
+    return f"CASE WHEN {kind} = {DATE} THEN {local} - {_time_of_day(local)} ELSE {local} END"
 
 
 def _time_of_day(local: str) -> str:
-    return f"(({grouped(local)} % {durations.DAY} + {durations.DAY}) % {durations.DAY})"
+    return f"(({local} % {durations.DAY} + {durations.DAY}) % {durations.DAY})"
 
 
 FUNCTIONS: dict[str, Function] = {
