@@ -95,7 +95,7 @@ def test_without_a_stream(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", [name for name in ALL if name not in (*PROCESSES, *ONE_SHOT)])
 def test_reports(name: str, spark: SparkSession) -> None:
     answers = ALL[name].check_engine(spark)
-    assert [time(answer) for answer in answers if not len(answer)] == WITHOUT_ROWS.get(name, [])
+    assert [time(answer.at) for answer in answers if not len(answer)] == WITHOUT_ROWS.get(name, [])
 
 
 # --- the page on the language --------------------------------------------------------------------------
@@ -128,4 +128,4 @@ def test_the_queries_of_the_page(spark: SparkSession, tmp_path: Path) -> None:
 def cells(name: str, variables: Iterable[str], answers: Iterable[Answer]) -> Iterator[list[str]]:
     for answer in answers:
         for row in answer.rows or []:
-            yield [name, time(answer), *(json_term(row[variable])["value"] for variable in variables)]
+            yield [name, time(answer.at), *(json_term(row[variable])["value"] for variable in variables)]

@@ -67,16 +67,16 @@ WHERE {{ :ACME :hasStockPrice ?price }}
 COUNTS_GO_ON = f"""{_STOCKS}
 CONSTRUCT {{ _:point :hasCount ?count . _:point :hasSum ?sum }}
 WHERE {{
-  SELECT (?prevcount + 1 AS ?count) (?prevsum + ?price AS ?sum)
-  WHERE {{
-    {{ ?point :hasCount ?prevcount . ?point :hasSum ?prevsum }}
-    SEQ {{ :ACME :hasStockPrice ?price }}
-    EQUALSOPTIONAL
-    {{ {{ ?point :hasCount ?prevcount . ?point :hasSum ?prevsum }}
-      SEQ {{ :ACME :hasStockPrice ?inbetween }}
-      SEQ {{ :ACME :hasStockPrice ?price }} }}
-    FILTER (!BOUND(?inbetween) && getDURATION() < "P10D"^^xsd:duration)
-  }}
+  {{ SELECT (?prevcount + 1 AS ?count) (?prevsum + ?price AS ?sum)
+    WHERE {{
+      {{ ?point :hasCount ?prevcount . ?point :hasSum ?prevsum }}
+      SEQ {{ :ACME :hasStockPrice ?price }}
+      EQUALSOPTIONAL
+      {{ {{ ?point :hasCount ?prevcount . ?point :hasSum ?prevsum }}
+        SEQ {{ :ACME :hasStockPrice ?inbetween }}
+        SEQ {{ :ACME :hasStockPrice ?price }} }}
+      FILTER (!BOUND(?inbetween) && getDURATION() < "P10D"^^xsd:duration)
+    }} }}
 }}
 """
 
