@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from tests.continuous.arrival_query import (
     PREFIX,
@@ -129,6 +130,7 @@ def variables(nodes: Iterable[Element]) -> list[str]:
 # --- terms ------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=10_000)
 def duration_term(micros: int) -> str:
     """In canonical form: `P1DT2H`, `PT0.5S`, `PT0S`."""
     minutes, rest = divmod(micros, 60 * SECOND)
@@ -140,6 +142,7 @@ def duration_term(micros: int) -> str:
     return literal(f"P{date}T{time}" if time else f"P{date or 'T0S'}", "duration")
 
 
+@lru_cache(maxsize=10_000)
 def time_term(micros: int) -> str:
     """In UTC, as short as it can be."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)

@@ -33,6 +33,8 @@ from tests.continuous.event_query import Chain, Element, Query, Triples, element
 
 # End, start and row; blank nodes have no names.
 Answer = tuple[int, int, str]
+# Events with their stream, which is empty for derived ones.
+Seen = frozenset[tuple[str, Event]]
 
 MOST_ROUNDS = 100
 
@@ -67,12 +69,13 @@ class Case:
     def ends(self) -> list[int]:
         return sorted({event[4] for events in self.streams.values() for event in events})
 
+    @cached_property
+    def moments(self) -> list[tuple[int, Seen]]:
+        """The ends of events, each with all that has ended by then, derived events included."""
+        return list(moments(self))
+
     def entailed(self, event: Event) -> set[Event]:
         return entailed_event(self.background, event) if self.entailment else {event}
-
-
-# Events with their stream, which is empty for derived ones.
-Seen = frozenset[tuple[str, Event]]
 
 
 # --- what is reported -------------------------------------------------------------------------------------
@@ -81,8 +84,10 @@ Seen = frozenset[tuple[str, Event]]
 def answers(case: Case, number: int = -1) -> list[Answer]:
     """What a query of the case reports, in order of end."""
     query = case.queries[number]
+    if not is_timeless(case, number):
+        return answers_until(case, case.ends[-1], number) if case.ends else []
     found: list[Answer] = []
-    for end, seen in moments(case):
+    for end, seen in case.moments:
         found += sorted(reported(query, ending(evaluated(case, query, seen)[0], end)))
     return found
 
@@ -90,15 +95,14 @@ def answers(case: Case, number: int = -1) -> list[Answer]:
 def answers_until(case: Case, time: int, number: int = -1) -> list[Answer]:
     """The same evaluated once, over all that has ended by then: the definition of the paper."""
     query = case.queries[number]
-    for seen in [seen for end, seen in moments(case) if end <= time][-1:]:
+    for seen in [seen for end, seen in case.moments if end <= time][-1:]:
         return sorted(reported(query, [one for one in evaluated(case, query, seen)[0] if one.interval]))
     return []
 
 
-def is_timeless(case: Case) -> bool:
-    """Whether any of the queries is the exception; if it ever is, it is so at the end."""
-    last = [seen for _, seen in moments(case)][-1:]
-    return any(evaluated(case, query, seen)[1] for seen in last for query in case.queries)
+def is_timeless(case: Case, number: int = -1) -> bool:
+    """Whether a query is the exception; if it ever is, it is so at the end."""
+    return any(evaluated(case, case.queries[number], seen)[1] for _, seen in case.moments[-1:])
 
 
 def evaluated(case: Case, query: Query, seen: Seen) -> tuple[Solutions, bool]:
@@ -130,7 +134,6 @@ def anonymous(row: str) -> str:
 
 
 def moments(case: Case) -> Iterator[tuple[int, Seen]]:
-    """The ends of events, each with all that has ended by then, derived events included."""
     seen: set[tuple[str, Event]] = set()
     for end in case.ends:
         for stream, events in case.streams.items():

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_DOWN, Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -175,6 +176,7 @@ DURATION = re.compile(
 PRECISE = Context(prec=60)
 
 
+@lru_cache(maxsize=10_000)
 def measured(term: str) -> tuple[str, int | Decimal]:
     """The kind of a value that has an order, and its measure; no kind for all other terms."""
     found = LITERAL.fullmatch(term)

@@ -556,12 +556,12 @@ def test_what_rules_derive_entails_too() -> None:
 
 @pytest.mark.parametrize("block", range(8))
 def test_timewise_monotonicity(block: int) -> None:
-    """What is an answer at a time stays one: what was reported until then is what there is at that time."""
+    """What is an answer at a time stays one, and what ends by then is one already."""
     for seed in range(40 * block, 40 * block + 40):
         case = random_case(seed)
         for number in range(len(case.queries)):
             given = answers(case, number)
-            for time in case.ends[-1:] + case.ends[seed % len(case.ends) :][:1]:
+            for time in case.ends:
                 until = [answer for answer in given if answer[0] <= time]
                 assert until == answers_until(case, time, number), (seed, text(case.queries[number]))
 
