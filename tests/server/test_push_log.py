@@ -154,6 +154,21 @@ def test_many_who_append_share_the_wait_for_the_disk(log: PushLog, monkeypatch: 
     assert len(waits) < 15
 
 
+def test_which_text_can_go_into_a_log_as_it_came(log: PushLog) -> None:
+    def stands(text: str) -> bool:
+        return push.stands_for(text.encode(), read_lines(text.encode(), "", untimed=UNTIMED))
+
+    good = line("a", "p", "b", 1)
+    assert stands(good + "\n# a comment\n" + good)
+    assert not stands(good + "rubbish\n")
+    assert not stands(good + "<http://ex/a> <http://ex/p> <http://ex/b> .\n")
+    assert not stands(good.replace("<http://ex/a>", "_:a"))
+    assert not stands(good + "# end 4 00000000\n")
+    assert not stands(good[:-1])
+    log.append(elements(good), (good + "# as it came\n").encode())
+    assert len(read(log.source, log.source.begin(), log.source.latest(log.source.begin()))) == 1
+
+
 def test_files_that_have_been_read_go(log: PushLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push, "SEGMENT_BYTES", 300)
     for number in range(10):

@@ -25,6 +25,7 @@ from io import FileIO
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
 from rheos.runtime.buffers import NEVER
@@ -99,8 +100,13 @@ class _Waiting:
     """Elements that wait to be written."""
 
     elements: pa.RecordBatch
+    text: bytes | None
     done: bool = False
     failure: OSError | None = None
+
+    def record(self, now: int) -> bytes:
+        text = lines(self.elements, now) if self.text is None else self.text
+        return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
 
 
 @dataclass
@@ -138,12 +144,12 @@ class PushLog:
         known = segments(str(self.folder))
         return self.position - known[0][0] if known else 0
 
-    def append(self, elements: pa.RecordBatch) -> None:
+    def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> None:
         """Have elements on the disk, all of them or none; OSError if that cannot be done.
 
-        Whoever comes first writes for all who wait, so that they share the wait for the disk.
+        `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first writes for all who wait, so that they share the wait for the disk.
         """
-        waiting = _Waiting(elements)
+        waiting = _Waiting(elements, text)
         with self._adding:
             self._pending.append(waiting)
         with self._writing:
@@ -159,7 +165,7 @@ class PushLog:
         try:
             # The clock of a stream does not go back, or elements that came at the same moment would be late.
             self._clock = max(self._clock, time.time_ns() // 1000)
-            records = b"".join(record(lines(waiting.elements, self._clock)) for waiting in together)
+            records = b"".join(waiting.record(self._clock) for waiting in together)
             if self.position - self._start >= SEGMENT_BYTES:
                 self._roll()
             self._put(records)
@@ -216,8 +222,13 @@ def moment(time: int, now: int) -> str:
     return f'"{time_text(time)}"^^<{XSD}dateTime>'
 
 
-def record(text: bytes) -> bytes:
-    return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
+def stands_for(text: bytes, chunk: Chunk) -> bool:
+    """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
+    another name, and none looks like the end of a record. To write them anew takes longer than to read them."""
+    if chunk.bad or not text.endswith(b"\n") or b"_:" in text or b"# end " in text:
+        return False
+    times = chunk.elements.column("time")
+    return not len(times) or int(pc.min(times).as_py()) != UNTIMED
 
 
 def _durable(folder: Path) -> int:
