@@ -40,6 +40,10 @@ class QueryMetrics:
     total_milliseconds: float = 0.0
     failure: str | None = None
 
+    @property
+    def total_seconds(self) -> float:
+        return self.total_milliseconds / 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Metrics:

@@ -147,7 +147,8 @@ class PushLog:
     def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> None:
         """Have elements on the disk, all of them or none; OSError if that cannot be done.
 
-        `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first writes for all who wait, so that they share the wait for the disk.
+        `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first
+        writes for all who wait, so that they share the wait for the disk.
         """
         waiting = _Waiting(elements, text)
         with self._adding:
@@ -224,7 +225,7 @@ def moment(time: int, now: int) -> str:
 
 def stands_for(text: bytes, chunk: Chunk) -> bool:
     """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
-    another name, and none looks like the end of a record. To write them anew takes longer than to read them."""
+    another name, none looks like the end of a record. To write them anew takes longer than to read them."""
     if chunk.bad or not text.endswith(b"\n") or b"_:" in text or b"# end " in text:
         return False
     times = chunk.elements.column("time")
