@@ -29,6 +29,8 @@ from rheos.server.reports import Counters, Reports
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"]
+
 
 def application(host: Host, subscribers: Subscribers) -> Starlette:
     """The application of a host that is open."""
@@ -75,12 +77,17 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
 
 
 def at(path: str, **handlers: Handler) -> Route:
-    """An address with a handler for each method."""
+    """An address with a handler for each method. Others are refused here: an address that fits as well, but
+    only for its method, would else be taken for the one that is meant."""
+    allowed = ["GET", "HEAD", *(method for method in handlers if method != "GET")]
 
     async def handle(request: Request) -> Response:
-        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+        handler = handlers.get("GET" if request.method == "HEAD" else request.method)
+        if handler is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
+        return await handler(request)
 
-    return Route(path, handle, methods=list(handlers))
+    return Route(path, handle, methods=METHODS)
 
 
 @dataclass
