@@ -55,11 +55,14 @@ def test_only_so_much_is_kept(tmp_path: Path) -> None:
     assert kept[-1] == 499
     assert 2000 * 7 // 8 <= len(kept) * 25 <= 2600
     assert numbers(log, "rare") == []
-    assert log.gone("rare") == log.last("rare") == len(line("rare", 0))
-    assert 0 < log.gone("a") < log.last("a")
+    assert log.lost("rare") == log.last("rare") == len(line("rare", 0))
+    assert 0 < log.lost("a") < log.last("a")
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2700
     log.close()
-    assert numbers(AnswerLog(tmp_path, 2000, {"a": 0}), "a") == kept
+    again = AnswerLog(tmp_path, 2000, {"a": 0, "new": log.position})
+    assert numbers(again, "a") == kept
+    assert again.lost("a") >= log.lost("a")
+    assert again.lost("new") == 0
 
 
 def test_one_batch_that_is_larger_than_all_that_is_kept(tmp_path: Path) -> None:

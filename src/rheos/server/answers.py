@@ -33,16 +33,18 @@ class Line(NamedTuple):
 
 @dataclass
 class _Lines:
-    """Where the lines of a query are. Those up to `gone` are no longer kept, or were another query's."""
+    """Where the lines of a query are: behind `since`, where it was registered. Those up to `lost` are no
+    longer kept."""
 
-    gone: int
+    since: int
+    lost: int = 0
     starts: array[int] = field(default_factory=lambda: array("q"))
     ends: array[int] = field(default_factory=lambda: array("q"))
 
     def drop(self, before: int) -> None:
         count = bisect_right(self.starts, before - 1)
         if count:
-            self.gone = self.ends[count - 1]
+            self.lost = self.ends[count - 1]
             del self.starts[:count], self.ends[:count]
 
 
@@ -77,6 +79,9 @@ class AnswerLog:
             self._open(int(path.stem))
         if not self._files:
             self._open(0)
+        for lines in self._lines.values():
+            if lines.since < next(iter(self._files)):
+                lines.lost = next(iter(self._files))
         self.position = self._read_back()
 
     # --- for the engine ------------------------------------------------------------------------------
@@ -114,13 +119,13 @@ class AnswerLog:
         """The number of the last answer of a query, or of what went before."""
         with self._lock:
             lines = self._lines.get(name)
-            return 0 if lines is None else lines.ends[-1] if lines.ends else lines.gone
+            return 0 if lines is None else lines.ends[-1] if lines.ends else max(lines.since, lines.lost)
 
-    def gone(self, name: str) -> int:
-        """Up to which number the answers of a query are no longer kept."""
+    def lost(self, name: str) -> int:
+        """Up to which number answers of a query are no longer kept."""
         with self._lock:
             lines = self._lines.get(name)
-            return 0 if lines is None else lines.gone
+            return 0 if lines is None else lines.lost
 
     def after(self, name: str, number: int, most: int) -> list[Line] | None:
         """Answers of a query behind a number, about so many bytes; None if there is no such query."""
@@ -171,7 +176,7 @@ class AnswerLog:
             end = start + len(line) + 1
             name = line[len(_HEAD) : line.find(b'"', len(_HEAD))].decode()
             known = self._lines.get(name)
-            if known is not None and start >= known.gone:
+            if known is not None and start >= known.since:
                 known.starts.append(start)
                 known.ends.append(end)
                 self._touched.add(name)

@@ -126,7 +126,7 @@ class EventStream(Response):
 
     async def _send_all(self, more: asyncio.Event, gone: asyncio.Future[None], sending: Sending) -> None:
         await sending.send(f"retry: {_RETRY}\n\n".encode())
-        lost = self._answers.gone(self._name)
+        lost = self._answers.lost(self._name)
         if self._after < lost:
             await sending.send(gap(self._after, lost))
         while not gone.done() and not self._subscribers.closing:

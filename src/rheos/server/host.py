@@ -255,9 +255,7 @@ class Host:
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
-            elif known is None:
-                self.answers.add(name)
-            kept = KeptQuery(name, text, dialect)
+            kept = KeptQuery(name, text, dialect, since=self.answers.add(name) if known is None else 0)
             try:
                 handle = self._register(tree, kept, again=known is not None and known.handle is not None)
             except RheosError:
@@ -266,8 +264,9 @@ class Host:
                 else:
                     self._open_view_of(known)
                 raise
-            since = self.answers.gone(name) if known is None else self.answers.add(name)
-            query = self.queries[name] = Query(replace(kept, since=since), handle)
+            if known is not None:
+                kept = replace(kept, since=self.answers.add(name))
+            query = self.queries[name] = Query(kept, handle)
             self._open_view_of(query)
             self._save()
             return known is None

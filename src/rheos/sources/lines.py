@@ -97,5 +97,10 @@ def read_lines(
     batch = elements((s, p, o), begun.microseconds, ended, parsed.lines + 1)
     if rows:
         batch = batch.filter(pa.array(taken))
-    bad = tuple(BadLine(line + 1, lines[line].as_py(), reasons[line]) for line in sorted(reasons))
+    bad = tuple(BadLine(line + 1, _text(lines[line]), reasons[line]) for line in sorted(reasons))
     return Chunk(batch, place, len(lines), first, bad, without_zone)
+
+
+def _text(line: pa.StringScalar) -> str:
+    """What a line says; a bad one may not be UTF-8."""
+    return bytes(line.as_buffer()).decode(errors="replace")
