@@ -6,6 +6,7 @@ All changes go through here, one at a time, from whatever thread; each is on the
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -69,9 +70,11 @@ class Query:
 class Host:
     """An engine with all that is registered in it. `base` is what the addresses of the server begin with."""
 
-    def __init__(self, config: Config, base: str, spark: SparkSession | None = None) -> None:
+    def __init__(self, config: Config, port: int, spark: SparkSession | None = None) -> None:
+        """`port` is the one that is listened on, if the configuration left it open."""
         self.config = config
-        self.base = base
+        self.port = port
+        self.base = config.base or address(config.host, port)
         self.limits = config.limits
         self.streams: dict[str, Stream] = {}
         self.queries: dict[str, Query] = {}
@@ -85,7 +88,7 @@ class Host:
             self.engine = Engine(
                 spark,
                 execution=config.execution,  # type: ignore[arg-type]
-                base=base,
+                base=self.base,
                 checkpoint=config.state / "engine",
                 dead_letters=config.state / "dead-letters.ndjson",
                 load_root=folder,
@@ -422,3 +425,10 @@ class Host:
 
 def makes_stream(tree: ast.Query) -> bool:
     return tree.registration is not None and tree.registration.kind == "STREAM"
+
+
+def address(host: str, port: int) -> str:
+    """What addresses of a server begin with, if nobody has said it."""
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

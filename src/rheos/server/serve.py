@@ -65,7 +65,7 @@ def serve(config: Config) -> None:
         # uvicorn raises the signal again when it is done; then there is still something to close.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
-        asyncio.run(run(host, listening, lambda server: log("listening", address=host.base)))
+        asyncio.run(run(host, listening, lambda _: log("listening", address=host.base, port=host.port)))
     log("stopped")
 
 
@@ -102,7 +102,7 @@ def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[
         reason = error.strerror or str(error)
         raise RheosError(f"cannot listen on {config.host}, port {config.port}: {reason}") from None
     with listening:
-        host = Host(config, config.base or address(config.host, listening.getsockname()[1]), spark)
+        host = Host(config, listening.getsockname()[1], spark)
         try:
             host.open()
             yield host, listening
@@ -125,10 +125,3 @@ async def run(host: Host, listening: socket.socket, ready: Callable[[Server], No
     )
     server = Server(config, subscribers, lambda: ready(server))
     await server.serve(sockets=[listening])
-
-
-def address(host: str, port: int) -> str:
-    """What addresses of the server begin with, if nobody has said it."""
-    if host in ("0.0.0.0", "::"):
-        host = socket.gethostname()
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
