@@ -75,16 +75,18 @@ class SparkPlace:
         return self._run(lambda: self.spark.sql(sql).toArrow())
 
     def rows(self, statement: ContinuousStatement) -> pa.Table:
+        return self._answers(statement).rename_columns(["instant", "at", *statement.columns])
+
+    def new(self, statement: ArrivingStatement) -> pa.Table:
+        return self._answers(statement).rename_columns(["member", "instant", "at", *statement.columns])
+
+    def _answers(self, statement: ContinuousStatement | ArrivingStatement) -> pa.Table:
         def run() -> pa.Table:
             for closure in statement.closures:
                 closure_view(closure, self.spark)
             return self.spark.sql(statement.sql).toArrow()
 
-        return self._run(run).rename_columns(["instant", "at", *statement.columns])
-
-    def new(self, statement: ArrivingStatement) -> pa.Table:
-        rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
-        return rows.rename_columns(["member", "instant", "at", *statement.columns])
+        return self._run(run)
 
     def close(self) -> None:
         for frame in self._kept:
