@@ -62,7 +62,8 @@ def evaluated(found: Case, folder: Path, graphs: StaticGraphs, cuts: Sequence[in
         with graphs.connection.cursor() as cursor:
             load_kept(cursor, kept, {})
             sizes = {name: table.size for name, table in kept.items()}
-            new = ArrivingBatch(DuckPlace(cursor), live, sizes).novelty(relatives.prepared, after, until)
+            batch = ArrivingBatch(DuckPlace(cursor), live, sizes, copies=len(cuts) % 2 == 0)
+            new = batch.novelty(relatives.prepared, after, until)
             for name in kept:
                 cursor.execute(f"DROP TABLE {name}")
         given += told(new.rows, kind_of(query))
