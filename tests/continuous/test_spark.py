@@ -14,7 +14,7 @@ from rheos.runtime.catalyst import SparkPlace
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.cases import QUERIES, TIMED, Text
-from tests.continuous.test_arriving import table
+from tests.continuous.arrival_batches import table
 from tests.continuous.test_evaluation import compare
 
 if TYPE_CHECKING:
