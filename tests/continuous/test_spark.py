@@ -13,8 +13,8 @@ from rheos.runtime.buffers import NEVER
 from rheos.runtime.catalyst import SparkPlace
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
-from tests.continuous.cases import QUERIES, TIMED, Text
 from tests.continuous.arrival_batches import table
+from tests.continuous.cases import QUERIES, TIMED, Text
 from tests.continuous.test_evaluation import compare
 
 if TYPE_CHECKING:
