@@ -13,6 +13,7 @@ from dataclasses import replace
 from rheos.algebra.nodes import (
     BGP,
     Construct,
+    Distinct,
     Extend,
     Filter,
     Graph,
@@ -33,7 +34,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
-from rheos.algebra.variables import exists_in, has_exists
+from rheos.algebra.variables import exists_in, has_exists, names, used
 
 
 def is_monotone(query: Query) -> bool:
@@ -82,6 +83,10 @@ def spreads(node: Node) -> bool:
             return True
         case Slice():
             return True
+        case Distinct(Project(OrderBy(_, orders), variables)) if any(
+            used(order.expression) - names(variables) for order in orders
+        ):
+            return True  # of equal rows, the first in the order
         case OrderBy(_, orders) if any(has_exists(order.expression) for order in orders):
             return True
     return any(map(spreads, below(node)))

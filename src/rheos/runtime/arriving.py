@@ -183,6 +183,7 @@ class Windows:
         self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
         self._held: dict[Hashable, tuple[Held, WindowSize]] = {}
         self._bucketed: dict[Hashable, Bucketed] = {}
+        self._instants: dict[Hashable, pa.Table] = {}
 
     def opened(
         self,
@@ -219,9 +220,12 @@ class Windows:
             self._in_buckets((span, clause, width, monotone), window)
             for clause, window in zip(clauses, held, strict=True)
         )
-        before = not monotone and ticks.before != NEVER
-        instants = instants_of(ticks, 0 if before else 1, width)
-        return Opened(tuple(windows), instants, tuple(size for _, size in found), ticks.count // width + 1)
+        first = 0 if not monotone and ticks.before != NEVER else 1
+        key = span, first, width
+        if key not in self._instants:
+            self._instants[key] = instants_of(ticks, first, width)
+        sizes = tuple(size for _, size in found)
+        return Opened(tuple(windows), self._instants[key], sizes, ticks.count // width + 1)
 
     def _held_by(
         self, span: Hashable, clause: ArrivalClause, arrived: Arrived, ticks: Ticks
@@ -242,14 +246,17 @@ class Windows:
 @dataclass
 class ArrivingBatch:
     """The evaluation of queries on one batch in this process; `kept` tells the sizes of the tables of static
-    parts, which the place has."""
+    parts, which the place has. With `copies`, what statements read of streams is copied into tables, each
+    once: to look at Arrow where it lies costs a statement a millisecond for every place where it does."""
 
     place: Place
     elements: Mapping[str, pa.Table]
     kept: Mapping[str, Size] = field(default_factory=dict)
+    copies: bool = False
 
     def __post_init__(self) -> None:
         self._windows = Windows(self.elements)
+        self._copied: dict[Hashable, str] = {}
 
     def novelty(
         self,
@@ -273,22 +280,39 @@ class ArrivingBatch:
             first = self.novelty(prepared, after, opened, since, constants)
             second = self.novelty(prepared, opened, until, since, constants)
             return following(first, second)
+        statement, flow = statement_for(
+            prepared, opened.sizes, opened.buckets, constants, self.kept, self.place
+        )
         for number, window in enumerate(opened.windows, start=1):
             for part in PARTS:
-                self.place.put(clause_name(number, part), window.part(part))
-        self.place.put(INSTANTS, opened.instants)
-        return answered(prepared, opened.sizes, opened.buckets, constants, self.kept, self.place)
+                name = clause_name(number, part)
+                if name in statement.sql:
+                    self._show(name, (id(window), part), window.part(part))
+        self._show(INSTANTS, id(opened.instants), opened.instants)
+        return Novelty(self.place.new(statement), flow)
+
+    def _show(self, name: str, key: Hashable, rows: pa.Table) -> None:
+        """Have rows under a name; the key is the same whenever the rows are."""
+        if not self.copies:
+            self.place.put(name, rows)
+            return
+        if key not in self._copied:
+            self._copied[key] = f"copied_{len(self._copied) + 1}"
+            self.place.put("arrived", rows)
+            self.place.make(self._copied[key], "SELECT * FROM arrived")
+        self.place.view(name, f"SELECT * FROM {self._copied[key]}")
 
 
-def answered(
+def statement_for(
     prepared: Prepared,
     windows: Sequence[WindowSize],
     buckets: int,
     constants: pa.Table | None,
     kept: Mapping[str, Size],
     place: Place,
-) -> Novelty:
-    """What is new in a place that has the windows of these sizes, the ticks, and the kept tables."""
+) -> tuple[ArrivingStatement, str]:
+    """The statement for a place that has the windows of these sizes, the ticks, and the kept tables, and its
+    flow. The constants are put there."""
     sizes: dict[Node, Size] = {}
     for leaf in stream_patterns(prepared.pattern):
         window = windows[leaf.window - 1]
@@ -303,8 +327,7 @@ def answered(
         if table.table == CONSTANTS and constants is not None:
             place.put(CONSTANTS, constants)
             sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))
-    statement, flow = planned(prepared, sizes, place.dialect)
-    return Novelty(place.new(statement), flow)
+    return planned(prepared, sizes, place.dialect)
 
 
 def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:

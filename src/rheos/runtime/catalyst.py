@@ -23,7 +23,7 @@ from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import kept_in
-from rheos.runtime.arriving import Novelty, Prepared, answered, streams_of
+from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
 from rheos.runtime.clock import complete
 from rheos.runtime.evaluating import Evaluating, Span
@@ -163,7 +163,8 @@ class ByCatalyst(Evaluating):
         start = self.state / f"windows-{next(self._files)}"
         segments = {stream: self.held[stream] for stream in streams_of(prepared.query)}
         sizes, buckets = open_windows(prepared, span, segments, start, self.place)
-        return answered(prepared, sizes, buckets, constants, self.sizes, self.place)
+        statement, flow = statement_for(prepared, sizes, buckets, constants, self.sizes, self.place)
+        return Novelty(self.place.new(statement), flow)
 
     @property
     def sizes(self) -> dict[str, Size]:

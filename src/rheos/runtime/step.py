@@ -20,7 +20,7 @@ from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
 from rheos.runtime.clock import complete
 from rheos.runtime.evaluating import Evaluating, Report, Span
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
-from rheos.runtime.plan import Control, Registered, Relatives
+from rheos.runtime.plan import Control, Registered, Relatives, work
 from rheos.sources.chunks import Chunk
 
 # From so many queries on it pays to copy the elements of a stream into a table of DuckDB's own.
@@ -103,7 +103,8 @@ class InTask(Evaluating):
         self._elements: dict[str, str] = {}
         self._windows = Batch(self.place, self._elements)
         sizes = {name: table.size for name, table in self.control.kept.items()}
-        self._arriving = ArrivingBatch(self.place, Placed(self.results.buffers), sizes)
+        several = work(self.queries) >= TABLE_QUERIES
+        self._arriving = ArrivingBatch(self.place, Placed(self.results.buffers), sizes, several)
         self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
     @property

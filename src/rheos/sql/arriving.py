@@ -26,7 +26,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.joins import united
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, Sort, nested, select
 from rheos.sql.solutions import sorted_by
 from rheos.sql.statement import TRIPLE, template_triples
 from rheos.sql.validity import at_every_instant
@@ -103,6 +103,7 @@ def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -
     instant, rows = INSTANT.column, compiler.fresh("rows")
     first, end = INTERVAL if relation.valid else (instant, f"{instant} + 1")
     sorts = [item.column for item in relation.sort]
+    places = [place_of(item) for item in relation.sort]
     events = "\nUNION ALL\n".join(
         select([f"{tick} AS {instant}", f"{count} AS change", *columns, *sorts], rows)
         for tick, count in ((first, "1"), (end, "-1"))
@@ -111,7 +112,7 @@ def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -
     by = [instant, *columns]
     kept = [*by, *sorts]
     added = select(
-        [*by, "CAST(sum(change) AS BIGINT) AS more", *(f"min({sort}) AS {sort}" for sort in sorts)],
+        [*by, "CAST(sum(change) AS BIGINT) AS more", *places],
         nested(events, compiler.fresh("e")),
         [f"{instant} > 0"],
         tail=f"GROUP BY {', '.join(by)} HAVING sum(change) > 0",
@@ -119,6 +120,12 @@ def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -
     source = compiler.dialect.counted(nested(added, rows), "0", f"{rows}.more", compiler.fresh("n"), "copy")
     sql = select([f"{rows}.{column}" for column in kept], source)
     return replace(relation, sql=sql, keys=(INSTANT,), valid=False)
+
+
+def place_of(item: Sort) -> str:
+    """Where in an order equal rows are of which some come and some go: where the first is that comes."""
+    first = "max" if item.direction.startswith("DESC") else "min"
+    return f"{first}(CASE WHEN change > 0 THEN {item.column} END) AS {item.column}"
 
 
 def with_unbound(relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:

@@ -153,17 +153,18 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
 
 def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
-    if BUCKET in inner.keys:
+    # Whether what the order was computed from is all there: equal solutions have equal places in it.
+    shown = inner.sorted_by <= set(inner.variables)
+    if BUCKET in inner.keys and shown:
         cut, _ = in_pieces(inner, inner.variables, compiler)
         rows = compiler.rows(cut, context)
-        return of_pieces(cut.unsorted(select(rows.columns(), rows.source(), distinct=True)), compiler)
+        return of_pieces(cut.with_sql(select(rows.columns(), rows.source(), distinct=True)), compiler)
     if inner.valid:
         # What holds in the same interval is spread over its instants once.
         rows = compiler.rows(inner, context)
         inner = spread(inner.with_sql(select(rows.columns(), rows.source(), distinct=True)), compiler)
     rows = compiler.rows(inner, context)
-    if inner.sorted_by <= set(inner.variables):
-        # What the order was computed from is all there: equal solutions have equal places in it.
+    if shown:
         return inner.with_sql(select(rows.columns(), rows.source(), distinct=True))
     place, first = compiler.fresh("place"), compiler.fresh("first")
     numbered = select([f"{rows.alias}.*", f"{row_number(rows)} AS {place}"], rows.source())
