@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
 from rheos.algebra.arriving import ANY_STREAM, translate_arriving
+from rheos.algebra.detecting import translate_detecting
 from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
 DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
-PLANNED = {"epsparql": "EP-SPARQL", "rspql": "RSP-QL"}
+PLANNED = {"rspql": "RSP-QL"}
 ENTAILMENTS = ("none",)
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
@@ -58,7 +59,9 @@ def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Quer
     query = parse_text(text, dialect)
     base = base or iris.DEFAULT_BASE
     # Translation finds what only resolved names show.
-    if query.stream_patterns:
+    if query.dialect == "epsparql":
+        translate_detecting(query, "query", base)
+    elif query.stream_patterns:
         translate_arriving(query, "query", base, [ANY_STREAM])
     elif query.is_continuous:
         translate_continuous(query, "query", base)
@@ -201,9 +204,13 @@ class Engine:
         dialect: str = "auto",
     ) -> str:
         """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
-        continuous query also its windows and instants."""
+        continuous query also its windows and instants, or what bounds its memory."""
         a_dialect(dialect)
         tree = parse_text(text, dialect)
+        if tree.dialect == "epsparql":
+            from rheos.runtime.explain import explained_detecting
+
+            return titled(explained_detecting(translate_detecting(tree, "query", base or self.base)))
         if tree.stream_patterns:
             from rheos.runtime.explain import explained_arriving
 
@@ -366,7 +373,7 @@ def titled(parts: Mapping[str, str]) -> str:
 
 def one_shot(tree: ast.Query) -> ast.Query:
     if tree.is_continuous:
-        shows = tree.registration or (*tree.streams, *tree.stream_patterns)[0]
+        shows = tree.registration or (*tree.streams, *tree.stream_patterns, tree.form)[0]
         raise UnsupportedError(
             "this is a continuous query: register() it, or give it to `rheos run`", tree.text, shows.position
         )

@@ -18,6 +18,8 @@ from rheos.answers.continuous import (
     QueryInfo,
     answer_lines,
     answers,
+    moment,
+    ndjson_lines,
     ntriples_term,
     time_text,
     untimed,
@@ -64,7 +66,9 @@ def test_times_are_as_short_as_they_can_be(time: int, text: str) -> None:
 
 
 def test_rows_are_terms() -> None:
-    answer = Answer.of("select", ["at", "n"], NEW_YEAR, batch((0, "<http://ex/a>", None), columns=2))
+    answer = Answer.of(
+        QueryInfo("q", "select", ("at", "n")), NEW_YEAR, batch((0, "<http://ex/a>", None), columns=2)
+    )
     assert answer.at == datetime(2026, 1, 1, tzinfo=UTC)
     assert answer.rows == [{"at": ox.NamedNode("http://ex/a")}]
     assert (answer.triples, answer.boolean, answer.start, answer.end) == (None, None, None, None)
@@ -73,9 +77,12 @@ def test_rows_are_terms() -> None:
 def test_triples_and_booleans() -> None:
     table = batch((0, "<http://ex/a>", "<http://ex/p>", '"x"'), columns=3)
     triple = ox.Triple(ox.NamedNode("http://ex/a"), ox.NamedNode("http://ex/p"), ox.Literal("x"))
-    assert Answer.of("construct", [], NEW_YEAR, table).triples == [triple]
-    assert Answer.of("construct", [], NEW_YEAR, table).rows is None
-    assert [Answer.of("ask", [], 0, asked(found)).boolean for found in (True, False)] == [True, False]
+    assert Answer.of(QueryInfo("q", "construct"), NEW_YEAR, table).triples == [triple]
+    assert Answer.of(QueryInfo("q", "construct"), NEW_YEAR, table).rows is None
+    assert [Answer.of(QueryInfo("q", "ask"), 0, asked(found)).boolean for found in (True, False)] == [
+        True,
+        False,
+    ]
 
 
 def test_a_batch_falls_apart_into_answers_also_empty_ones() -> None:
@@ -233,3 +240,31 @@ def test_what_travels_to_workers_can_be_pickled() -> None:
     formatter = Formatter("csv", [QueryInfo("Q", "select", ("x",), {"ex": "http://ex/"})])
     copy = pickle.loads(pickle.dumps(formatter))
     assert (copy.header(), copy.queries) == (formatter.header(), formatter.queries)
+
+
+def test_intervals() -> None:
+    """Answers of EP-SPARQL have a start and an end."""
+    query = QueryInfo("q", "select", ("x",), occurs=True)
+    times = pa.array([NEW_YEAR + 5_000_000], pa.int64()), pa.array([NEW_YEAR], pa.int64())
+    instants = pa.table([pa.array([1], pa.int64()), *times], names=["instant", "at", "start"])
+    rows = instants.append_column("x", pa.array(["<http://ex/a>"]))
+    (answer,) = answers(query, instants, rows)
+    assert (answer.start, answer.end, answer.at) == (
+        moment(NEW_YEAR),
+        answer.at,
+        moment(NEW_YEAR + 5_000_000),
+    )
+    assert answer.rows == [{"x": ox.NamedNode("http://ex/a")}]
+    line = ndjson_lines(query, rows)[0].as_py()
+    assert (
+        '"at":"2026-01-01T00:00:05Z","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:05Z","row"'
+        in line
+    )
+    formatter = Formatter("csv", [query])
+    assert formatter.header() == b"query,at,start,end,x\r\n"
+    assert formatter.batch([(query, rows)]).startswith(b"q,2026-01-01T00:00:05Z,2026-01-01T00:00:00Z,2026-")
+    triples = pa.table([*instants.columns, *(pa.array([f"<http://ex/{name}>"]) for name in "spo")],
+                       names=["instant", "at", "start", "s", "p", "o"])  # fmt: skip
+    derived = Formatter("nquads", [QueryInfo("g", "construct", occurs=True)])
+    (written,) = derived.batch([(QueryInfo("g", "construct", occurs=True), triples)]).splitlines()
+    assert written.index(b"00:00:00Z") < written.index(b"00:00:05Z")

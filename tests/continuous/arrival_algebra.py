@@ -6,9 +6,9 @@ are asked of a store.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import groupby
 
@@ -18,27 +18,30 @@ from rheos.terms import encode
 from tests.continuous.arrival_query import (
     PREFIX,
     Aggregate,
-    And,
     Bind,
-    Bound,
-    Compare,
     Element,
     Exists,
-    Expression,
     Filter,
     Group,
     Minus,
-    Not,
     Optional,
-    Or,
     Pattern,
-    Plus,
     Query,
     Static,
     Stream,
     Union,
     Values,
+)
+from tests.continuous.expressions import (
+    Binding,
+    Compare,
+    Evaluator,
+    Expression,
+    Failed,
+    cut,
     integer,
+    number,
+    numeric,
 )
 
 Triple = tuple[str, str, str]
@@ -47,7 +50,6 @@ Quad = tuple[str, str, str, str]
 # The elements in a window, by their number among the arrivals.
 Content = Mapping[int, Triple]
 Windows = Mapping[Stream, Content]
-Binding = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,8 @@ class Solution:
         return frozenset(self.binding.items())
 
 
-class Failed(Exception):
-    """The value of an expression that has none."""
-
-
 @dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Evaluator):
     """The windows and the static data of a moment, and the query whose FROM clauses choose among these."""
 
     windows: Windows
@@ -194,53 +192,10 @@ class Snapshot:
 
     # --- expressions ----------------------------------------------------------------------------------
 
-    def passes(self, conditions: Iterable[Expression], binding: Binding) -> bool:
-        try:
-            return all(self.truth(condition, binding) for condition in conditions)
-        except Failed:
-            return False
-
     def truth(self, expression: Expression, binding: Binding) -> bool:
-        match expression:
-            case Compare(left, operator, right):
-                return compared(self.value(left, binding), operator, self.value(right, binding))
-            case Bound(variable):
-                return variable in binding
-            case Not(inner):
-                return not self.truth(inner, binding)
-            case And(left, right):
-                return not self.either(Not(left), Not(right), binding)
-            case Or(left, right):
-                return self.either(left, right, binding)
-            case Exists(group, negated):
-                return self.exists(group, binding) is not negated
-        raise AssertionError(expression)
-
-    def either(self, left: Expression, right: Expression, binding: Binding) -> bool:
-        """An error on one side does not matter if the other is true, section 17.2."""
-        try:
-            if self.truth(left, binding):
-                return True
-        except Failed:
-            if self.truth(right, binding):
-                return True
-            raise
-        return self.truth(right, binding)
-
-    def value(self, expression: Expression, binding: Binding) -> str:
-        match expression:
-            case str() if not expression.startswith("?"):
-                return expression
-            case str():
-                if expression not in binding:
-                    raise Failed
-                return binding[expression]
-            case Plus(left, right):
-                numbers = [number(self.value(side, binding)) for side in (left, right)]
-                if None in numbers:
-                    raise Failed
-                return integer(sum(value for value in numbers if value is not None))
-        raise AssertionError(expression)
+        if isinstance(expression, Exists):
+            return self.exists(expression.group, binding) is not expression.negated
+        return super().truth(expression, binding)
 
     def exists(self, group: Group, binding: Binding) -> bool:
         assert all(isinstance(element, Stream | Static | Filter) for element in group.elements)
@@ -264,28 +219,8 @@ def compatible(one: Binding, other: Binding) -> bool:
     return all(other.get(name, term) == term for name, term in one.items())
 
 
-def compared(left: str, operator: str, right: str) -> bool:
-    """Numbers by value; other terms are only equal or not, and of two different literals nobody knows."""
-    numbers = number(left), number(right)
-    if numbers[0] is not None and numbers[1] is not None:
-        order = (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
-        return (
-            order in {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[operator]
-        )
-    if operator not in ("=", "!="):
-        raise Failed
-    if left != right and left.startswith('"') and right.startswith('"') and "^^" in left + right:
-        raise Failed
-    return (left == right) is (operator == "=")
-
-
-def number(term: str) -> int | None:
-    found = re.fullmatch(r'"(-?\d+)"\^\^<http://www\.w3\.org/2001/XMLSchema#integer>', term)
-    return int(found[1]) if found else None
-
-
 def aggregated(aggregate: Aggregate, members: list[Solution]) -> str | None:
-    """The value of an aggregate; SUM, MIN and MAX are only asked of integers, and all rows have one."""
+    """The value of an aggregate; all but COUNT are only asked of numbers, and all rows have one."""
     if aggregate.argument == "*":
         keys = [solution.key for solution in members]
         return integer(len(set(keys)) if aggregate.distinct else len(keys))
@@ -300,9 +235,12 @@ def aggregated(aggregate: Aggregate, members: list[Solution]) -> str | None:
     numbers = [value for term in terms if (value := number(term)) is not None]
     assert len(numbers) == len(terms)
     if aggregate.function == "SUM":
-        return integer(sum(numbers))
-    extreme = {"MIN": min, "MAX": max}[aggregate.function]
-    return integer(extreme(numbers)) if numbers else None
+        return numeric(sum(numbers))
+    if not numbers:
+        return None
+    if aggregate.function == "AVG":
+        return numeric(cut(Decimal(sum(numbers)), Decimal(len(numbers))))
+    return numeric({"MIN": min, "MAX": max}[aggregate.function](numbers))
 
 
 def rank(term: str | None) -> tuple[int, int, str]:

@@ -14,26 +14,18 @@ from dataclasses import replace
 
 from tests.continuous.arrival_algebra import Quad, Triple
 from tests.continuous.arrival_query import (
-    SECOND,
     Aggregate,
     All,
-    And,
     Bind,
-    Bound,
-    Compare,
     Element,
     Exists,
-    Expression,
     Filter,
     Group,
     Minus,
     Node,
-    Not,
     Now,
     Optional,
-    Or,
     Pattern,
-    Plus,
     Query,
     Range,
     Static,
@@ -43,9 +35,9 @@ from tests.continuous.arrival_query import (
     Values,
     Window,
     clauses,
-    integer,
 )
 from tests.continuous.arrival_reference import Case, Timed, answers
+from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Expression, Not, Or, integer
 
 
 def iri(name: str) -> str:
@@ -308,7 +300,7 @@ class Maker:
             value: Expression = self.chance.choice(found)
             numbers = [name for name in found if name in INTEGER_VARIABLES]
             if numbers and self.chance.random() < 0.7:
-                value = Plus(self.chance.choice(numbers), integer(1))
+                value = Arithmetic(self.chance.choice(numbers), "+", integer(1))
             inside.append(Bind(value, "?x"))
             found.append("?x")
         if self.chance.random() < 0.4:

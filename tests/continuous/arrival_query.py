@@ -11,15 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 
-SECOND = 1_000_000
-XSD_INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+from tests.continuous.expressions import SECOND, Expression
+
 PREFIX = "PREFIX : <http://ex/>"
 
 Pattern = tuple[str, str, str]
-
-
-def integer(value: int) -> str:
-    return f'"{value}"^^<{XSD_INTEGER}>'
 
 
 # --- windows ----------------------------------------------------------------------------------------------
@@ -67,74 +63,6 @@ def duration(micros: int) -> str:
     return (
         f"{seconds}s{rest // 1000}ms" if seconds and rest else f"{rest // 1000}ms" if rest else f"{seconds}s"
     )
-
-
-# --- expressions ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Compare:
-    left: Expression
-    operator: str
-    right: Expression
-
-    def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
-
-
-@dataclass(frozen=True)
-class Plus:
-    left: Expression
-    right: Expression
-
-    def __str__(self) -> str:
-        return f"({self.left} + {self.right})"
-
-
-@dataclass(frozen=True)
-class Bound:
-    variable: str
-
-    def __str__(self) -> str:
-        return f"BOUND({self.variable})"
-
-
-@dataclass(frozen=True)
-class Not:
-    inner: Expression
-
-    def __str__(self) -> str:
-        return f"(! {self.inner})"
-
-
-@dataclass(frozen=True)
-class And:
-    left: Expression
-    right: Expression
-
-    def __str__(self) -> str:
-        return f"({self.left} && {self.right})"
-
-
-@dataclass(frozen=True)
-class Or:
-    left: Expression
-    right: Expression
-
-    def __str__(self) -> str:
-        return f"({self.left} || {self.right})"
-
-
-@dataclass(frozen=True)
-class Exists:
-    """Its group may have streams, static parts and filters, and nothing else."""
-
-    group: Group
-    negated: bool = False
-
-
-# A string is a term or a variable.
-Expression = str | Compare | Plus | Bound | Not | And | Or | Exists
 
 
 # --- what WHERE is made of --------------------------------------------------------------------------------
@@ -187,6 +115,14 @@ class Minus:
 @dataclass(frozen=True)
 class Union:
     branches: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Exists:
+    """Its group may have streams, static parts and filters, and nothing else."""
+
+    group: Group
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -294,7 +230,7 @@ def text(query: Query, clause: Callable[[Stream], str] = clause_text) -> str:
 
 @dataclass(frozen=True)
 class Printer:
-    clause: Callable[[Stream], str]
+    clause: Callable[[Stream], str] = clause_text
 
     def query(self, query: Query) -> str:
         if query.ask:

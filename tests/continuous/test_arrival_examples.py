@@ -8,20 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 
-import pyoxigraph as ox
 import pytest
 
 from rheos.answers.continuous import time_text
-from rheos.terms import encode
 from tests.cli.command import ROOT
 from tests.cli.examples import Example, examples
-from tests.continuous.arrival_algebra import Quad
 from tests.continuous.arrival_query import (
-    SECOND,
     Aggregate,
-    Compare,
     Filter,
     Group,
     Now,
@@ -32,10 +26,11 @@ from tests.continuous.arrival_query import (
     Stream,
     Triples,
     Window,
-    integer,
     text,
 )
-from tests.continuous.arrival_reference import Case, Timed, answers, row_text
+from tests.continuous.arrival_reference import Case, answers, row_text
+from tests.continuous.example_files import elements, quads, term_of, tokens
+from tests.continuous.expressions import SECOND, Compare
 
 ALL = examples(ROOT / "examples" / "cqels")
 PREFIXES = {
@@ -156,36 +151,10 @@ QUERIES = {
 }
 
 
-def tokens(written: str) -> list[str]:
-    """A text without its prologue, comments, and what may be left out or doubled: full stops and brackets."""
-    body = re.sub(r"^#.*$|PREFIX \S+ \S+", "", written, flags=re.MULTILINE)
-    return re.findall(r'<[^<>\s]*>|"[^"]*"|\?\w+|\w+|[^\s.()]', full(body))
-
-
-def elements(path: str) -> Iterator[Timed]:
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if not line.startswith("#"):
-                s, p, o, time, _ = line.split()
-                moment = datetime.fromisoformat(time.split('"')[1])
-                yield s, p, o, round(moment.timestamp() * SECOND)
-
-
-def quads(path: str, graph: str = "") -> Iterator[Quad]:
-    for triple in ox.parse(path=path):
-        yield encode(triple.subject), encode(triple.predicate), encode(triple.object), graph
-
-
 def expected(example: Example) -> Iterator[tuple[str, str]]:
     for line in example.expected_lines:
-        row = {f"?{name}": from_json(term) for name, term in line.get("row", {}).items()}
+        row = {f"?{name}": term_of(term) for name, term in line.get("row", {}).items()}
         yield line["at"], line.get("triple") or row_text(row)
-
-
-def from_json(term: dict[str, str]) -> str:
-    if term["type"] == "uri":
-        return f"<{term['value']}>"
-    return integer(int(term["value"])) if "datatype" in term else f'"{term["value"]}"'
 
 
 @pytest.mark.parametrize("name", QUERIES)

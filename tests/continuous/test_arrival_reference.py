@@ -16,23 +16,16 @@ from rheos.terms import encode
 from tests.continuous.arrival_algebra import Quad, Snapshot, Windows, answer_of, bindings_of, store_of
 from tests.continuous.arrival_cases import case as random_case
 from tests.continuous.arrival_query import (
-    SECOND,
     Aggregate,
     All,
-    And,
     Bind,
-    Bound,
-    Compare,
     Element,
     Exists,
     Filter,
     Group,
     Minus,
-    Not,
     Now,
     Optional,
-    Or,
-    Plus,
     Query,
     Range,
     Static,
@@ -42,7 +35,6 @@ from tests.continuous.arrival_query import (
     Values,
     Window,
     clauses,
-    integer,
     monotone,
     parts,
     patterns_text,
@@ -60,6 +52,7 @@ from tests.continuous.arrival_reference import (
     ticks,
 )
 from tests.continuous.arrival_reference import reported as reported_rows
+from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Not, Or, integer
 
 ONE, TWO = "<http://ex/one>", "<http://ex/two>"
 
@@ -234,7 +227,7 @@ def test_union_filter_bind_and_values() -> None:
                 (where(over(Now(), "?a p ?b")), where(over(Now(), "?a q ?b")), where(Static("?a :s ?b .")))
             ),
             Values("?a", (term("x"), term("y"))),
-            Bind(Plus("?b", integer(1)), "?c"),
+            Bind(Arithmetic("?b", "+", integer(1)), "?c"),
             Filter(Or(Compare("?c", ">", integer(2)), Compare("?b", "=", term("k")))),
         )
     )

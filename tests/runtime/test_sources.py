@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from rheos.errors import LoadError, RheosError
+from rheos.sources import frames
 from rheos.sources.base import Offset, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import FileSource
@@ -131,6 +134,79 @@ def test_an_interval_has_a_start_and_its_time_is_the_end() -> None:
     text = f"<http://ex/a> <http://ex/p> <http://ex/b> {moment(3)} {moment(7)} .\n"
     [element] = read_lines(text.encode(), "").elements.to_pylist()
     assert element["time"] - element["start"] == 4_000_000
+
+
+def interval(object: str, *times: str) -> str:
+    return f"<http://ex/a> <http://ex/p> <http://ex/{object}> {' '.join(times)} .\n"
+
+
+BACKWARDS = "the interval ends before it starts"
+
+
+def test_an_interval_that_ends_before_it_starts_is_a_dead_letter() -> None:
+    at_one_in_zone = '"2026-01-01T01:00:01+01:00"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    text = (
+        interval("longer", moment(1), moment(3))
+        + interval("backwards", moment(3), moment(2.999999))
+        + interval("instant", moment(3), moment(3))
+        + interval("plain", moment(4))
+        + interval("zones", moment(1), at_one_in_zone)
+        + interval("backwards", moment(1.5), at_one_in_zone)
+        + interval("start", '"soon"', moment(3))
+        + interval("end", moment(3), '"later"')
+        + interval("neither", '"soon"', '"later"')
+        + interval("three", moment(1), moment(2), moment(3))
+    )
+    chunk = read_lines(text.encode(), "")
+    found = chunk.elements.to_pylist()
+    assert [(row["o"], row["time"] - row["start"]) for row in found] == [
+        ("<http://ex/longer>", 2_000_000),
+        ("<http://ex/instant>", 0),
+        ("<http://ex/plain>", 0),
+        ("<http://ex/zones>", 0),
+    ]
+    assert [row["line"] for row in found] == [1, 3, 4, 5]
+    assert [(bad.line, bad.reason) for bad in chunk.bad] == [
+        (2, BACKWARDS),
+        (6, BACKWARDS),
+        (7, 'the time is not an xsd:dateTime: "soon"'),
+        (8, 'the time is not an xsd:dateTime: "later"'),
+        (9, 'the time is not an xsd:dateTime: "later"'),
+        (10, "expected a dot and the line's end after the time"),
+    ]
+    assert chunk.bad[0].text == interval("backwards", moment(3), moment(2.999999))
+
+
+def test_intervals_are_read_alike_in_columns_and_one_by_one() -> None:
+    """One line in an unusual form has all of them read one by one."""
+    text = "".join(interval(f"o{n}", moment(n % 7), moment(n % 5)) for n in range(200))
+    usual = read_lines(text.encode(), "")
+    unusual = read_lines((text + interval("last", moment(1).replace("Z", "+00:00"), moment(2))).encode(), "")
+    assert usual.elements.to_pylist() == unusual.elements.to_pylist()[:-1]
+    assert usual.bad == unusual.bad
+    assert len(usual.bad) == sum(n % 5 < n % 7 for n in range(200))
+    assert {bad.reason for bad in usual.bad} == {BACKWARDS}
+
+
+def test_intervals_of_data_frames() -> None:
+    def at(second: int) -> datetime:
+        return datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
+
+    columns = {
+        "subject": ["http://ex/a"] * 4,
+        "predicate": ["http://ex/p"] * 4,
+        "object": ["longer", "backwards", "instant", "nowhen"],
+        "time": [at(1), at(5), at(5), None],
+        "end": [at(3), at(4), None, at(1)],
+    }
+    batch = pa.RecordBatch.from_pydict({**columns, "object": [f"http://ex/{o}" for o in columns["object"]]})
+    chunk = read_lines(frames.lines(batch), "")
+    found = [(row["o"], row["time"] - row["start"]) for row in chunk.elements.to_pylist()]
+    assert found == [("<http://ex/longer>", 2_000_000), ("<http://ex/instant>", 0)]
+    assert [(bad.line, bad.reason) for bad in chunk.bad] == [
+        (2, BACKWARDS),
+        (4, "there is no time after the triple"),
+    ]
 
 
 def test_many_lines_and_few_lines_are_read_alike(tmp_path: Path) -> None:

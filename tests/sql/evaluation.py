@@ -65,6 +65,7 @@ class Row:
     levels: list[dict[str, str]] = field(default_factory=list)
     shared: dict[str, tuple[str, int]] = field(default_factory=dict)
     sharing: bool = True
+    interval: tuple[str, str] | None = None
 
     def column(self, variable: str) -> str | None:
         return variable if variable in self.columns else None

@@ -21,6 +21,14 @@ TIMES = [
     "'2021-06-30T23:59:59.5-05:30'^^xsd:dateTime",
     "'2020-01-01Z'^^xsd:date",
 ]
+# In canonical form: pyoxigraph gives no other.
+DURATIONS = [
+    "'P1D'^^xsd:duration",
+    "'PT1.5S'^^xsd:dayTimeDuration",
+    "'P1M'^^xsd:yearMonthDuration",
+    "'-P1Y2DT3H'^^xsd:duration",
+    "'P30D'^^xsd:dayTimeDuration",
+]
 OTHERS = ["<http://ex/a>", "<http://ex/b>", "'x'^^<http://ex/t>", "'abc'^^xsd:integer", "?none"]
 BOOLEANS = ["true", "false"]
 
@@ -44,7 +52,7 @@ class Expressions:
         return f"({left} {self.of(operators.split())} {right})"
 
     def anything(self) -> str:
-        return self.of(self.random.choice([NUMBERS, STRINGS, TAGGED, TIMES, OTHERS, BOOLEANS]))
+        return self.of(self.random.choice([NUMBERS, STRINGS, TAGGED, TIMES, DURATIONS, OTHERS, BOOLEANS]))
 
     def expression(self, depth: int = 3) -> str:
         return self.one(
@@ -53,6 +61,8 @@ class Expressions:
             lambda: self.boolean(depth),
             lambda: self.call("COALESCE", self.anything(), self.anything()),
             lambda: self.call("IF", self.boolean(1), self.anything(), self.anything()),
+            lambda: self.duration(depth),
+            lambda: self.infix(self.of(TIMES), "-", self.duration(depth)),
             lambda: self.call("DATATYPE", self.one(self.anything, lambda: self.number(2))),
         )
 
@@ -71,6 +81,16 @@ class Expressions:
                 "xsd:integer", self.one(lambda: self.string(below), lambda: self.boolean(below))
             ),
             lambda: self.call("YEAR MONTH DAY", self.of(TIMES)),
+        )
+
+    def duration(self, depth: int) -> str:
+        if depth <= 0:
+            return self.of(DURATIONS)
+        below = depth - 1
+        return self.one(
+            lambda: self.infix(self.duration(below), "+ -", self.duration(below)),
+            lambda: self.infix(self.of(TIMES), "-", self.of(TIMES)),
+            lambda: f"(-{self.duration(below)})",
         )
 
     def string(self, depth: int) -> str:
@@ -95,6 +115,7 @@ class Expressions:
             lambda: self.infix(self.number(below), "< > <= >= = !=", self.number(below)),
             lambda: self.infix(self.of(STRINGS), "< > <= >=", self.of(STRINGS)),
             lambda: self.infix(self.of(TIMES), "< > <= >=", self.of(TIMES)),
+            lambda: self.infix(self.duration(below), "< > <= >= = !=", self.duration(below)),
             lambda: self.infix(self.anything(), "= !=", self.anything()),
             lambda: self.infix(self.string(below), "= !=", self.string(below)),
             lambda: self.infix(self.number(below), "< =", self.of(OTHERS + STRINGS + TAGGED)),

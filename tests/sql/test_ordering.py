@@ -48,6 +48,16 @@ ORDERED = [
     "'2020-01-01T00:00:00Z'^^xsd:dateTime",
     "'2020-01-01T00:00:00.5Z'^^xsd:dateTime",
     "'2020-01-01'^^xsd:date",
+    "'-P1Y'^^xsd:yearMonthDuration",
+    "'-PT0.000001S'^^xsd:duration",
+    "'PT0S'^^xsd:dayTimeDuration",
+    "'PT1H'^^xsd:duration",
+    "'P1D'^^xsd:dayTimeDuration",
+    "'P29DT24H'^^xsd:duration",
+    "'P1M'^^xsd:duration",
+    "'P31D'^^xsd:duration",
+    "'P1Y'^^xsd:yearMonthDuration",
+    "'P366D'^^xsd:duration",
     "'abc'^^xsd:integer",
     "'x'^^<u:t>",
     "'x'^^<u:u>",
@@ -82,6 +92,9 @@ def test_descending(engine: Engine) -> None:
 
 
 def test_equal_values_leave_it_to_the_next_condition(engine: Engine) -> None:
+    spans = ["'PT24H'^^xsd:duration", "'P1D'^^xsd:dayTimeDuration"]
+    assert ordered(engine, spans, "?x ?at") == spans
+    assert ordered(engine, spans, "?x DESC(?at)") == spans[::-1]
     terms = ["1.0", "1", "'01'^^xsd:integer", "1e0", "'1'^^xsd:float", "0.5e0", "0.5"]
     assert ordered(engine, terms, "?x ?at") == [*terms[5:], *terms[:5]]
     assert ordered(engine, terms, "?x DESC(?at)") == [*terms[5:][::-1], *terms[:5][::-1]]

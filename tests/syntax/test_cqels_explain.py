@@ -127,9 +127,8 @@ def test_parse_finds_what_is_wrong(text: str, message: str, line: int, column: i
 @pytest.mark.parametrize(
     ("dialect", "message"),
     [
-        ("epsparql", "EP-SPARQL is not supported yet; there are: auto, sparql, csparql, cqels"),
-        ("rspql", "RSP-QL is not supported yet"),
-        ("sql", "dialect 'sql' is not one of: auto, sparql, csparql, cqels"),
+        ("rspql", "RSP-QL is not supported yet; there are: auto, sparql, csparql, cqels, epsparql"),
+        ("sql", "dialect 'sql' is not one of: auto, sparql, csparql, cqels, epsparql"),
     ],
 )
 def test_dialects_that_do_not_exist(engine: Engine, dialect: str, message: str) -> None:

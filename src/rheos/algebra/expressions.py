@@ -33,10 +33,15 @@ class Call:
 
     `name` is an operator (`||` `&&` `!` `=` `!=` `<` `>` `<=` `>=` `+` `-` `*` `/` `unary-` `unary+`
     `IN` `NOT IN`), a built-in in capitals (`STRLEN`, `IF`, `COALESCE`, ...), or the full IRI of a cast.
+    Those of INTERVAL, which have no arguments, are asked of the solution that the expression is evaluated on.
     """
 
     name: str
     arguments: tuple[Expression, ...]
+
+
+# getDURATION(), getSTARTTIME() and getENDTIME() of EP-SPARQL.
+INTERVAL = frozenset({"DURATION", "STARTTIME", "ENDTIME"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,55 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class SeqJoin:
+    """SEQ of EP-SPARQL: the left ends before the right starts."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class SeqRightJoin:
+    """OPTIONALSEQ: the left, which is optional, ends before the right starts."""
+
+    left: Node
+    right: Node
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EqJoin:
+    """EQUALS: both start and end together."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class EqLeftJoin:
+    """EQUALSOPTIONAL: the right, which is optional, starts and ends with the left."""
+
+    left: Node
+    right: Node
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """WITHIN of EP-SPARQL: at each end e of a solution of the pattern, the aggregates over those solutions
+    that agree with it in the variables of `group` and have ended in (e - within, e], itself among them.
+
+    One row for each group and end, of these variables and the aggregates alone, as of a Group. Its interval
+    goes from the earliest start among the solutions to e. `within` is in microseconds.
+    """
+
+    pattern: Node
+    within: int
+    group: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamPattern:
     """A triple pattern on a window of a CQELS-QL query, by its number among these, from 1.
 
@@ -257,6 +306,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern | Kept
+    | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent
 )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from rheos.algebra.nodes import (
     Construct,
     Describe,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Form,
@@ -33,8 +35,11 @@ from rheos.algebra.nodes import (
     PathPattern,
     Project,
     Query,
+    Recent,
     Reduced,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     Sequence,
     Slice,
     StreamPattern,
@@ -91,11 +96,18 @@ def node_lines(node: Node) -> list[str]:
             return [f"(kept {table} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
-        case LeftJoin(left, right, condition):
+        case SeqJoin(left, right) | EqJoin(left, right):
+            return wrap(type(node).__name__.lower(), left, right)
+        case (
+            LeftJoin(left, right, condition)
+            | SeqRightJoin(left, right, condition)
+            | EqLeftJoin(left, right, condition)
+        ):
+            name = type(node).__name__.lower()
             if condition is None:
-                return wrap("leftjoin", left, right)
+                return wrap(name, left, right)
             first, *rest = expression_lines(condition)
-            head = [f"(leftjoin {first}", *indent(rest, 4)]
+            head = [f"({name} {first}", *indent(rest, 4)]
             return close([*head, *indent(node_lines(left)), *indent(node_lines(right))])
         case Union(left, right):
             return wrap("union", left, right)
@@ -115,9 +127,10 @@ def node_lines(node: Node) -> list[str]:
             tuples = (" ".join("UNDEF" if value is None else short(value) for value in row) for row in rows)
             line = f"(values {variable_list(variable.name for variable in variables)}"
             return [" ".join((line, *(f"({values})" for values in tuples))) + ")"]
-        case Group(pattern, keys, aggregates):
+        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
             sets = " ".join(f"(?{variable.name} {aggregate(found)})" for variable, found in aggregates)
-            return wrap(f"group {variable_list(key.name for key in keys)} ({sets})", pattern)
+            name = f"recent {node.within}µs" if isinstance(node, Recent) else "group"
+            return wrap(f"{name} {variable_list(key.name for key in keys)} ({sets})", pattern)
         case Aggregated(pattern, aggregations):
             added = (
                 f"(?{item.variable.name} {aggregate(item.aggregate)}"

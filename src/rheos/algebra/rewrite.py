@@ -8,6 +8,8 @@ from dataclasses import replace
 from rheos.algebra.expressions import Call, Exists, Expression
 from rheos.algebra.nodes import (
     BGP,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Join,
@@ -18,6 +20,8 @@ from rheos.algebra.nodes import (
     OrderBy,
     PathPattern,
     Query,
+    SeqJoin,
+    SeqRightJoin,
     StreamPattern,
     Union,
     Values,
@@ -35,9 +39,15 @@ def operands(node: Node, rewrite: Rewrite) -> Node:
             return node if seeds is None else replace(node, seeds=rewrite(seeds))
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
-        case LeftJoin(left, right, condition):
+        case SeqJoin(left, right) | EqJoin(left, right):
+            return replace(node, left=rewrite(left), right=rewrite(right))
+        case (
+            LeftJoin(left, right, condition)
+            | SeqRightJoin(left, right, condition)
+            | EqLeftJoin(left, right, condition)
+        ):
             kept = None if condition is None else in_expression(condition, rewrite)
-            return LeftJoin(rewrite(left), rewrite(right), kept)
+            return replace(node, left=rewrite(left), right=rewrite(right), condition=kept)
         case Filter(condition, pattern):
             return Filter(in_expression(condition, rewrite), rewrite(pattern))
         case Extend(pattern, variable, expression):

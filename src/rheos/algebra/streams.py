@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 
 from rheos.algebra.nodes import Query, TriplePattern
 
@@ -104,3 +105,23 @@ class Arriving:
 def mark_of(name: str) -> str:
     """What the blank nodes that a query makes have in their labels, so that they are those of no other."""
     return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+
+
+# --- EP-SPARQL: events in order -----------------------------------------------------------------------
+
+Consumption = Literal["unrestricted", "recent", "chronological"]
+
+
+@dataclass(frozen=True, slots=True)
+class Detecting:
+    """A registered query of EP-SPARQL: it reports each solution once, when its interval has ended.
+
+    Its stream are all the elements of `streams`, terms; None are all streams that there are. A CONSTRUCT is a
+    rule: what it makes is part of the stream of every such query.
+    """
+
+    name: str
+    query: Query
+    streams: tuple[str, ...] | None = None
+    makes_stream: bool = False
+    consumption: Consumption = "unrestricted"

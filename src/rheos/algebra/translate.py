@@ -19,6 +19,8 @@ from rheos.algebra.nodes import (
     Dataset,
     Describe,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Form,
@@ -36,6 +38,8 @@ from rheos.algebra.nodes import (
     Query,
     Reduced,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     Term,
@@ -138,6 +142,7 @@ class Translator:
         return tuple(
             StreamWindow(terms.iri(self.names.iri(clause.iri)), window_of(clause.window), clause.named)
             for clause in clauses
+            if clause.window is not None
         )
 
     def form(self, form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery | ast.DescribeQuery) -> Form:
@@ -190,7 +195,8 @@ class Translator:
         order = [Order(self.expression(item.expression), item.descending) for item in modifiers.order_by]
         if keys is not None:
             found = tuple((variable, aggregate) for aggregate, variable in self.aggregates.items())
-            pattern = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
+            group = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
+            pattern = self.looking_back(group, modifiers)
         self.aggregates, self.grouped = outer
         for condition in having:
             pattern = Filter(condition, pattern)
@@ -238,6 +244,10 @@ class Translator:
         for condition in (*inner, *modifiers.filters):
             pattern = Filter(self.expression(condition), pattern)
         return pattern
+
+    def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
+        """What groups the solutions; a language of streams may group only some of them at a time."""
+        return group
 
     def group_keys(
         self, pattern: Node, conditions: tuple[ast.Projection, ...]
@@ -456,6 +466,8 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
         case BGP(patterns):
             return patterns
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return triple_patterns(left) + triple_patterns(right)
+        case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
             return triple_patterns(left) + triple_patterns(right)
         case Minus(left):
             return triple_patterns(left)

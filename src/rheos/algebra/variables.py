@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
+from rheos.algebra.expressions import INTERVAL, Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
     Broadcast,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Graph,
@@ -23,7 +25,10 @@ from rheos.algebra.nodes import (
     OrderBy,
     PathPattern,
     Project,
+    Recent,
     Reduced,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     Term,
@@ -35,11 +40,13 @@ from rheos.terms import XSD
 Names = frozenset[str]
 NONE: Names = frozenset()
 
-_ON_NUMBERS = {"+", "-", "*", "/", "unary-", "unary+", "ABS", "ROUND", "CEIL", "FLOOR"}
+_ON_NUMBERS = {"*", "/", "ABS", "ROUND", "CEIL", "FLOOR"}
 _OF_OTHERS = {"RAND", "STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"}
 NUMERIC_FUNCTIONS = (
     _ON_NUMBERS | _OF_OTHERS | {XSD + name for name in ("integer", "decimal", "float", "double")}
 )
+
+# What a solution of EP-SPARQL says of the time it took.
 
 
 def names(terms: Iterable[Term]) -> Names:
@@ -62,6 +69,8 @@ def in_scope(node: Node) -> Names:
             return frozenset(variables)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return in_scope(left) | in_scope(right)
+        case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
+            return in_scope(left) | in_scope(right)
         case Minus(left):
             return in_scope(left)
         case Graph(name, pattern):
@@ -70,7 +79,7 @@ def in_scope(node: Node) -> Names:
             return in_scope(pattern) | {variable.name}
         case Values(variables):
             return names(variables)
-        case Group(_, keys, aggregates):
+        case Group(_, keys, aggregates) | Recent(_, _, keys, aggregates):
             return names(keys) | names(variable for variable, _ in aggregates)
         case Aggregated(pattern, aggregations):
             return in_scope(pattern) | names(item.variable for item in aggregations)
@@ -92,10 +101,12 @@ def certain(node: Node) -> Names:
             return in_scope(node)
         case Kept(certain=always):
             return always
-        case Join(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             return certain(left) | certain(right)
-        case LeftJoin(left) | Minus(left):
+        case LeftJoin(left) | Minus(left) | EqLeftJoin(left):
             return certain(left)
+        case SeqRightJoin(_, right):
+            return certain(right)
         case Union(left, right):
             return certain(left) & certain(right)
         case Graph(name, pattern):
@@ -111,7 +122,7 @@ def certain(node: Node) -> Names:
                 for index, variable in enumerate(variables)
                 if all(row[index] is not None for row in rows)
             )
-        case Group(pattern, keys, aggregates):
+        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
             counts = {variable.name for variable, aggregate in aggregates if aggregate.name == "COUNT"}
             return (names(keys) & certain(pattern)) | counts
         case Aggregated(pattern, aggregations):
@@ -129,7 +140,15 @@ def certain(node: Node) -> Names:
 def numeric(node: Node) -> Names:
     """The variables that are a number wherever a solution of the pattern binds them."""
     match node:
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+        case (
+            Join(left, right)
+            | LeftJoin(left, right)
+            | Union(left, right)
+            | SeqJoin(left, right)
+            | SeqRightJoin(left, right)
+            | EqJoin(left, right)
+            | EqLeftJoin(left, right)
+        ):
             other = (in_scope(left) - numeric(left)) | (in_scope(right) - numeric(right))
             return (numeric(left) | numeric(right)) - other
         case Minus(left):
@@ -137,7 +156,7 @@ def numeric(node: Node) -> Names:
         case Extend(pattern, variable, expression):
             inner = numeric(pattern)
             return inner | {variable.name} if gives_number(expression, inner) else inner
-        case Group(pattern, keys, aggregates):
+        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
             inner = numeric(pattern)
             found = (v.name for v, aggregate in aggregates if aggregates_to_number(aggregate, inner))
             return (names(keys) & inner) | frozenset(found)
@@ -161,9 +180,18 @@ def gives_number(expression: Expression | None, numbers: Names) -> bool:
     match expression:
         case Variable(name):
             return name in numbers
+        case Call("+" | "-" | "unary-" | "unary+", arguments):
+            # A sum of times has a time on each side.
+            return any(never_a_time(argument, numbers) for argument in arguments)
         case Call(name):
             return name in NUMERIC_FUNCTIONS
     return False
+
+
+def never_a_time(expression: Expression, numbers: Names) -> bool:
+    if isinstance(expression, Constant):
+        return not expression.term.endswith(("uration>", "#dateTime>", "#date>"))
+    return gives_number(expression, numbers)
 
 
 def aggregates_to_number(aggregate: Aggregate, numbers: Names) -> bool:
@@ -192,7 +220,13 @@ def mentioned(node: Node) -> Names:
     match node:
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
-        case LeftJoin(left, right, condition):
+        case SeqJoin(left, right) | EqJoin(left, right):
+            return mentioned(left) | mentioned(right)
+        case (
+            LeftJoin(left, right, condition)
+            | SeqRightJoin(left, right, condition)
+            | EqLeftJoin(left, right, condition)
+        ):
             return mentioned(left) | mentioned(right) | used(condition)
         case Graph(name, pattern):
             return mentioned(pattern) | names((name,))
@@ -200,7 +234,7 @@ def mentioned(node: Node) -> Names:
             return mentioned(pattern) | {variable.name} | used(expression)
         case Filter(condition, pattern):
             return mentioned(pattern) | used(condition)
-        case Group(pattern, _, aggregates):
+        case Group(pattern, _, aggregates) | Recent(pattern, _, _, aggregates):
             read = (used(aggregate) for _, aggregate in aggregates)
             return mentioned(pattern).union(in_scope(node), *read)
         case Aggregated(pattern):
@@ -229,4 +263,13 @@ def has_exists(expression: Expression | None) -> bool:
             return True
         case Call(_, arguments):
             return any(map(has_exists, arguments))
+    return False
+
+
+def asks_interval(expression: Expression | None) -> bool:
+    """Whether the value depends on the interval of the solution, and so on the pattern that it is a solution
+    of; what stands inside EXISTS asks for the interval of a pattern there."""
+    match expression:
+        case Call(name, arguments):
+            return name in INTERVAL or any(map(asks_interval, arguments))
     return False

@@ -1,9 +1,9 @@
 """What continuous queries answer: an Arrow table for a batch of instants comes in, Answers and lines go out.
 
-The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), then one column of
-terms for each variable; `subject`, `predicate` and `object` for CONSTRUCT and DESCRIBE; the boolean `found`
-for ASK. Columns are taken by position, since a variable may be called `?at` too. The answer of a one-shot
-query is a batch whose times are NULL.
+The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), for EP-SPARQL also
+`start`, where `at` is the end; then one column of terms for each variable; `subject`, `predicate` and
+`object` for CONSTRUCT and DESCRIBE; the boolean `found` for ASK. Columns are taken by position, since a
+variable may be called `?at` too. The answer of a one-shot query is a batch whose times are NULL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from rheos.answers.writers import json_term
 from rheos.terms import AnyTerm, split_literal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TIME_COLUMNS = 2  # `instant` and `at` stand before the terms
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
@@ -41,6 +40,12 @@ class QueryInfo:
     kind: Kind
     variables: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    occurs: bool = False  # its answers have a start and an end
+
+    @property
+    def times(self) -> int:
+        """How many columns of times stand before the terms."""
+        return 3 if self.occurs else 2
 
     @property
     def is_graph(self) -> bool:
@@ -66,22 +71,26 @@ class Answer:
     end: datetime | None = None
 
     @classmethod
-    def of(cls, kind: Kind, variables: Sequence[str], at: int, table: pa.Table) -> Answer:
+    def of(cls, query: QueryInfo, at: int, table: pa.Table, start: int | None = None) -> Answer:
         """`table` is a slice of a batch's table: one instant's rows, the times still before the terms."""
-        return cls(kind, tuple(variables), moment(at), table)
+        terms = table.select(list(range(query.times, table.num_columns)))
+        end = moment(at)
+        if start is None:
+            return cls(query.kind, tuple(query.variables), end, terms)
+        return cls(query.kind, tuple(query.variables), end, terms, moment(start), end)
 
     @cached_property
     def rows(self) -> list[dict[str, AnyTerm]] | None:
         """The solutions of a SELECT; an unbound variable is not among the keys."""
         if self.kind != "select":
             return None
-        return Result.select(self.variables, self._terms.rename_columns(list(self.variables))).rows
+        return Result.select(self.variables, self.table.rename_columns(list(self.variables))).rows
 
     @cached_property
     def triples(self) -> list[ox.Triple] | None:
         """The graph of a CONSTRUCT or DESCRIBE."""
         if self.kind == "construct" or self.kind == "describe":
-            return Result.graph(self.kind, self._terms).triples
+            return Result.graph(self.kind, self.table).triples
         return None
 
     @property
@@ -89,18 +98,14 @@ class Answer:
         """The answer of an ASK."""
         if self.kind != "ask":
             return None
-        return self.table.num_rows > 0 and bool(self.table.column(TIME_COLUMNS)[0].as_py())
-
-    @property
-    def _terms(self) -> pa.Table:
-        return self.table.select(list(range(TIME_COLUMNS, self.table.num_columns)))
+        return self.table.num_rows > 0 and bool(self.table.column(0)[0].as_py())
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
 
 def answers(query: QueryInfo, instants: pa.Table, rows: pa.Table) -> Iterator[Answer]:
-    """One Answer for each of the reported `instants` (instant, at), also where it has no rows.
+    """One Answer for each of the reported `instants` (instant, at, and start), also where it has no rows.
 
     Both tables are in the order of instants.
     """
@@ -108,8 +113,9 @@ def answers(query: QueryInfo, instants: pa.Table, rows: pa.Table) -> Iterator[An
     reported = rows.column(0).to_numpy()
     starts = np.searchsorted(reported, numbers, side="left").tolist()
     ends = np.searchsorted(reported, numbers, side="right").tolist()
-    for at, start, end in zip(instants.column(1).to_pylist(), starts, ends, strict=True):
-        yield Answer.of(query.kind, query.variables, at, rows.slice(start, end - start))
+    times = (column.to_pylist() for column in instants.columns[1 : query.times])
+    for first, last, at, *begun in zip(starts, ends, *times, strict=True):
+        yield Answer.of(query, at, rows.slice(first, last - first), *begun)
 
 
 def untimed(query: QueryInfo, result: Result) -> pa.Table:
@@ -153,7 +159,10 @@ def ndjson_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
     """A batch as NDJSON, a string with its line feed for each row."""
     start = f'{{"query":{encode_basestring(query.name)},'
     heads = mapped(table.column(1), lambda at: f'{start}"at":"{time_text(at)}",', null=start)
-    columns = table.columns[TIME_COLUMNS:]
+    if query.occurs:
+        starts = mapped(table.column(2), lambda at: f'"start":"{time_text(at)}",')
+        heads = concatenated(heads, starts, mapped(table.column(1), lambda at: f'"end":"{time_text(at)}",'))
+    columns = table.columns[query.times :]
     if query.kind == "ask":
         words = mapped(columns[0], lambda found: f'"boolean":{"true" if found else "false"}}}\n')
         return concatenated(heads, words)
@@ -185,14 +194,15 @@ def bindings(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
     return [mapped(column, _binding(name))]
 
 
-def nquads_lines(table: pa.Table) -> pa.Array:
-    """Triples with their instant as the elements of a stream, in the form that `--stream` reads."""
-    cells = [mapped(column, ntriples_term) for column in table.columns[TIME_COLUMNS:]]
-    times = mapped(
-        table.column(1),
-        lambda at: f'"{time_text(at)}"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n',
-    )
-    return concatenated(*cells, times, between=" ")
+def nquads_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
+    """Triples with their instant, or interval, as elements of a stream, in the form that `--stream` reads."""
+    cells = [mapped(column, ntriples_term) for column in table.columns[query.times :]]
+    times = [mapped(column, _literal) for column in reversed(table.columns[1 : query.times])]
+    return concatenated(concatenated(*cells, *times, between=" "), " .\n")
+
+
+def _literal(at: int) -> str:
+    return f'"{time_text(at)}"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
 
 
 def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str], null: str = "") -> pa.Array:

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from rheos.answers import table as tables
 from rheos.answers.continuous import (
-    TIME_COLUMNS,
     QueryInfo,
     concatenated,
     joined,
@@ -68,7 +67,7 @@ class Formatter:
                 "and DESCRIBE make them; use ndjson, csv or table"
             )
         first = self.queries[0] if self.queries else query
-        if self.format == "csv" and query.columns != first.columns:
+        if self.format == "csv" and (query.columns, query.occurs) != (first.columns, first.occurs):
             raise RheosError(
                 f"csv has one header, but {first.name} has the columns {', '.join(first.columns)} and "
                 f"{query.name} has {', '.join(query.columns)}; use ndjson, or run the queries apart"
@@ -78,7 +77,9 @@ class Formatter:
         """What stands once at the start of the output."""
         names = ""
         if self.format == "csv" and self.queries:
-            names = ",".join(map(csv_field, ("query", "at", *self.queries[0].columns))) + "\r\n"
+            first = self.queries[0]
+            times = ("at", "start", "end") if first.occurs else ("at",)
+            names = ",".join(map(csv_field, ("query", *times, *first.columns))) + "\r\n"
         return names.encode() + b"".join(self.batch([answered]) for answered in self.once)
 
     def batch(self, answers: Answered) -> bytes:
@@ -87,7 +88,7 @@ class Formatter:
             "ndjson": ndjson_lines,
             "csv": csv_lines,
             "table": self._tables,
-            "nquads": lambda query, answered: nquads_lines(answered),
+            "nquads": nquads_lines,
         }
         return in_order(answers, write[self.format], whole=self.format == "table")
 
@@ -103,9 +104,11 @@ class Formatter:
     def _table(self, query: QueryInfo, answered: pa.Table) -> str:
         at = answered.column(1)[0].as_py()
         heading = query.name if at is None else f"{query.name}  {time_text(at)}"
+        if query.occurs:
+            heading = f"{query.name}  {time_text(answered.column(2)[0].as_py())} to {time_text(at)}"
         if query.kind == "ask":
-            return f"{heading}  {_word(answered.column(TIME_COLUMNS)[0].as_py())}\n\n"
-        columns = answered.columns[TIME_COLUMNS:]
+            return f"{heading}  {_word(answered.column(query.times)[0].as_py())}\n\n"
+        columns = answered.columns[query.times :]
         terms = pa.table(columns, names=list(query.columns)) if columns else answered.select([])
         return f"{heading}\n{self._grid(query, tables.printable(terms))}\n"
 
@@ -126,7 +129,9 @@ def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:
     name = csv_field(query.name)
     heads = mapped(answered.column(1), lambda at: f"{name},{time_text(at)}", null=f"{name},")
     term: Callable[..., str] = _word if query.kind == "ask" else csv_term
-    cells = [mapped(column, term) for column in answered.columns[TIME_COLUMNS:]]
+    if query.occurs:
+        heads = concatenated(heads, *(mapped(answered.column(at), time_text) for at in (2, 1)), between=",")
+    cells = [mapped(column, term) for column in answered.columns[query.times :]]
     return concatenated(concatenated(heads, *cells, between=","), "\r\n")
 
 

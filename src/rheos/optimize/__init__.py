@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rheos.algebra.nodes import Query
-from rheos.algebra.streams import Continuous
+from rheos.algebra.expressions import Variable
+from rheos.algebra.nodes import Construct, Query
+from rheos.algebra.streams import Continuous, Detecting
 from rheos.optimize.broadcast import broadcast
 from rheos.optimize.empty_branches import empty_branches
 from rheos.optimize.order_patterns import order_patterns
@@ -39,3 +40,26 @@ def optimize_continuous(query: Continuous) -> Continuous:
     for rule in (push_filters, prune_columns):
         plan = rule(plan, nothing)
     return replace(query, query=plan)
+
+
+def optimize_detecting(query: Detecting) -> Detecting:
+    """The same for EP-SPARQL, whose solutions are a set, each a mapping with its interval.
+
+    Where events are used up, which ones depends on the solutions of every part, so that nothing may move. New
+    blank nodes are those of a solution, so that none of its variables may go.
+    """
+    if query.consumption != "unrestricted":
+        return query
+    nothing = Statistics(0, {})
+    plan = push_filters(query.query, nothing)
+    if not makes_nodes(plan):
+        plan = prune_columns(plan, nothing)
+    return replace(query, query=plan)
+
+
+def makes_nodes(query: Query) -> bool:
+    """Whether a template makes new blank nodes for each solution."""
+    if not isinstance(query.form, Construct):
+        return False
+    terms = (term for triple in query.form.template for term in triple.terms)
+    return any(isinstance(term, Variable) and term.is_blank for term in terms)

@@ -10,6 +10,8 @@ from rheos.algebra.nodes import (
     Aggregated,
     Broadcast,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Graph,
@@ -22,7 +24,10 @@ from rheos.algebra.nodes import (
     OrderBy,
     PathPattern,
     Project,
+    Recent,
     Reduced,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     Term,
@@ -80,7 +85,7 @@ def rows(node: Node, statistics: Statistics) -> float:
             return rows(left, statistics)
         case Filter(_, pattern):
             return FILTERED * rows(pattern, statistics)
-        case StreamPattern() | Kept():
+        case StreamPattern() | Kept() | SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent():
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")
         case Values(_, given):
             return float(len(given))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -10,6 +12,8 @@ from rheos.algebra.nodes import (
     Construct,
     Describe,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Graph,
@@ -23,8 +27,11 @@ from rheos.algebra.nodes import (
     PathPattern,
     Project,
     Query,
+    Recent,
     Reduced,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     Union,
@@ -58,12 +65,16 @@ def narrow(node: Node, needed: Names) -> Node:
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
         case Values() | StreamPattern() | Kept():
             return node
-        case Join(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             shared = needed | (in_scope(left) & in_scope(right))
-            return Join(narrow(left, shared), narrow(right, shared))
-        case LeftJoin(left, right, condition):
+            return replace(node, left=narrow(left, shared), right=narrow(right, shared))
+        case (
+            LeftJoin(left, right, condition)
+            | SeqRightJoin(left, right, condition)
+            | EqLeftJoin(left, right, condition)
+        ):
             shared = needed | (in_scope(left) & in_scope(right)) | used(condition)
-            return LeftJoin(narrow(left, shared), narrow(right, shared), condition)
+            return replace(node, left=narrow(left, shared), right=narrow(right, shared))
         case Minus(left, right):
             shared = in_scope(left) & in_scope(right)
             return Minus(narrow(left, needed | shared), narrow(right, shared))
@@ -85,6 +96,10 @@ def narrow(node: Node, needed: Names) -> Node:
                 return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
             inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
             return Group(narrow(pattern, inner), keys, kept)
+        case Recent(pattern, within, group, aggregates):
+            kept = tuple(item for item in aggregates if item[0].name in needed)
+            # Its solutions are a set: with fewer variables there could be fewer of them.
+            return Recent(narrow(pattern, in_scope(pattern)), within, group, kept)
         case Aggregated(pattern, aggregations):
             added = tuple(item for item in aggregations if item.variable.name in needed)
             reads = (used(item.aggregate) | names(item.group) for item in added)

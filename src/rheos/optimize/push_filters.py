@@ -1,14 +1,21 @@
-"""Push filters down: each condition moves to the smallest pattern that binds what it reads."""
+"""Push filters down: each condition moves to the smallest pattern that binds what it reads.
+
+One that asks for the interval of a solution (EP-SPARQL) stays above joins, whose solutions have intervals of
+their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 
 from rheos.algebra.expressions import Call, Expression
 from rheos.algebra.nodes import (
     BGP,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Graph,
@@ -19,14 +26,19 @@ from rheos.algebra.nodes import (
     OrderBy,
     Project,
     Query,
+    SeqJoin,
+    SeqRightJoin,
     Union,
 )
 from rheos.algebra.rewrite import bottom_up, in_query
-from rheos.algebra.variables import Names, certain, has_exists, in_scope, names, used
+from rheos.algebra.variables import Names, asks_interval, certain, has_exists, in_scope, names, used
 from rheos.optimize.statistics import Statistics
 
 # Each call of these has a value of its own, so a row must not be tested earlier or more often.
 VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+
+# The interval of a solution of these is made of two others.
+JOINS = (Join, LeftJoin, SeqJoin, SeqRightJoin, EqJoin, EqLeftJoin)
 
 
 def push_filters(query: Query, statistics: Statistics) -> Query:
@@ -37,31 +49,43 @@ def push(node: Node) -> Node:
     match node:
         case Filter(condition, pattern):
             return reduce(lambda inner, part: place(part, inner), conjuncts(condition), pattern)
-        case LeftJoin(left, right, condition) if condition is not None:
-            kept = []
-            for part in conjuncts(condition):
-                # What reads only the optional part restricts that part alone.
-                if movable(part) and used(part) <= certain(right):
-                    right = place(part, right)
-                else:
-                    kept.append(part)
-            return LeftJoin(left, right, conjunction(kept))
+        case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition) if condition is not None:
+            right, kept = restricted(right, condition)
+            return replace(node, right=right, condition=kept)
+        case SeqRightJoin(left, _, condition) if condition is not None:
+            left, kept = restricted(left, condition)
+            return replace(node, left=left, condition=kept)
     return node
+
+
+def restricted(optional: Node, condition: Expression) -> tuple[Node, Expression | None]:
+    """The optional part with those conjuncts of the condition that read it alone, and what is left."""
+    kept = []
+    for part in conjuncts(condition):
+        if movable(part) and not asks_interval(part) and used(part) <= certain(optional):
+            optional = place(part, optional)
+        else:
+            kept.append(part)
+    return optional, conjunction(kept)
 
 
 def place(condition: Expression, node: Node) -> Node:
     """The node with the condition at the deepest place where it means the same."""
     if not movable(condition):
         return Filter(condition, node)
+    if asks_interval(condition) and isinstance(node, JOINS):
+        return Filter(condition, node)
     reads = used(condition)
     match node:
-        case Join(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             if decided_by(reads, left, right):
-                return Join(place(condition, left), right)
+                return replace(node, left=place(condition, left))
             if decided_by(reads, right, left):
-                return Join(left, place(condition, right))
-        case LeftJoin(left, right, inner) if decided_by(reads, left, right):
-            return LeftJoin(place(condition, left), right, inner)
+                return replace(node, right=place(condition, right))
+        case LeftJoin(left, right) | EqLeftJoin(left, right) if decided_by(reads, left, right):
+            return replace(node, left=place(condition, left))
+        case SeqRightJoin(left, right) if decided_by(reads, right, left):
+            return replace(node, right=place(condition, right))
         case Minus(left, right):
             return Minus(place(condition, left), right)
         case Union(left, right):

@@ -17,6 +17,8 @@ from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
     Dataset,
+    EqJoin,
+    EqLeftJoin,
     Filter,
     Graph,
     Join,
@@ -27,6 +29,8 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Select,
+    SeqJoin,
+    SeqRightJoin,
     StreamPattern,
     Union,
     Values,
@@ -57,19 +61,25 @@ class StaticPart:
         return self.query.form.variables
 
 
+def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticPart:
+    """A pattern on static data as a table. Queries share one if they ask the same of the same graphs; but one
+    that has the constants of a family is that of its `owner` alone."""
+    variables = tuple(sorted(in_scope(node)))
+    asked = Query(Select(node, variables), dataset)
+    of_family = any(name.startswith("$") for name in variables)
+    told_apart = repr((asked, owner if of_family else ""))
+    table = "kept_" + hashlib.blake2b(told_apart.encode(), digest_size=8).hexdigest()
+    return StaticPart(table, asked, reads(node, dataset))
+
+
 def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart, ...]]:
-    """The query with tables in the place of its static parts. Queries share a table if they ask the same of
-    the same graphs; but one that has the constants of a family is that of its `owner` alone."""
+    """The query with tables in the place of its static parts; `owner` tells families apart."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
-        variables = tuple(sorted(in_scope(node)))
-        asked = Query(Select(node, variables), query.dataset)
-        of_family = any(name.startswith("$") for name in variables)
-        told_apart = repr((asked, owner if of_family else ""))
-        table = "kept_" + hashlib.blake2b(told_apart.encode(), digest_size=8).hexdigest()
-        parts[table] = StaticPart(table, asked, reads(node, query.dataset))
-        return Kept(table, variables, certain(node))
+        part = static_part(node, query.dataset, owner)
+        parts[part.table] = part
+        return Kept(part.table, part.variables, certain(node))
 
     def rewrite(node: Node) -> Node:
         if is_plain(node):
@@ -111,6 +121,7 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | Kept)
+    assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin)  # not of CQELS-QL
     return replace(node, pattern=rewrite(node.pattern))
 
 

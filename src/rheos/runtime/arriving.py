@@ -62,6 +62,14 @@ class Arrival:
         digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
         return cls(query, digest, constants, Prepared.of(query).asks_graphs)
 
+    @property
+    def streams(self) -> frozenset[str]:
+        return frozenset(streams_of(self.query))
+
+    @property
+    def sees(self) -> Hashable:
+        return self.query.windows
+
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;
         None where none had."""

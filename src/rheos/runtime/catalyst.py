@@ -26,6 +26,7 @@ from rheos.optimize.static_parts import kept_in
 from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
 from rheos.runtime.clock import complete
+from rheos.runtime.detecting import BATCH, Detection, nothing, statement_of, told
 from rheos.runtime.evaluating import Evaluating, Span
 from rheos.runtime.evaluation import Answers, Batch, Evaluation
 from rheos.runtime.kept import read_kept
@@ -36,7 +37,9 @@ from rheos.runtime.task import Collected
 from rheos.sources.chunks import Chunk
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
+from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
 from rheos.sql.spark import SPARK
 
 if TYPE_CHECKING:
@@ -44,10 +47,8 @@ if TYPE_CHECKING:
 
 Key = tuple[str, int, int]  # of a chunk: its stream, its part, its number in that
 
-_ELEMENTS = "s STRING, p STRING, o STRING, time LONG, place LONG"
-_NO_ELEMENTS = pa.schema(
-    [*((name, pa.string()) for name in "spo"), ("time", pa.int64()), ("place", pa.int64())]
-).empty_table()
+_ELEMENTS = "s STRING, p STRING, o STRING, start LONG, time LONG, place LONG"
+_NO_ELEMENTS = LIVE.append(pa.field("place", pa.int64())).empty_table()
 
 
 class SparkPlace:
@@ -87,6 +88,10 @@ class SparkPlace:
             return self.spark.sql(statement.sql).toArrow()
 
         return self._run(run)
+
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
+        return rows.rename_columns([*OCCURRENCE[::-1], *statement.columns])
 
     def close(self) -> None:
         for frame in self._kept:
@@ -149,22 +154,51 @@ class ByCatalyst(Evaluating):
     def held(self) -> Mapping[str, Segments]:
         return self.results.segments
 
-    def windowed(self, evaluation: Evaluation, streams: set[str], span: Span) -> Answers:
-        for stream in streams - self._elements.keys():
+    def windowed(self, evaluation: Evaluation, span: Span) -> Answers:
+        for stream in evaluation.streams - self._elements.keys():
             self._elements[stream] = f"elements_{len(self._elements) + 1}"
             show_elements(self.place, self.held[stream], self._elements[stream])
         return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
 
+    def detected(self, detection: Detection, span: Span) -> Answers:
+        self._show_kept({part.table for part in detection.parts})
+        since, parts = dict(span.since), []
+        for stream in sorted(detection.streams):
+            if stream not in self._elements:
+                self._elements[stream] = f"elements_{len(self._elements) + 1}"
+                show_elements(self.place, self.held[stream], self._elements[stream])
+            columns = [
+                "s",
+                "p",
+                "o",
+                *(f"{a} AS {b}" for a, b in zip(("start", "time"), OCCURRENCE, strict=True)),
+            ]
+            seen = [f"time <= {span.until}", f"place > {since.get(stream, 0)}"]
+            parts.append(select(columns, self._elements[stream], seen))
+        events = nested("\nUNION ALL\n".join(parts), "events")
+        conditions = {"all": [], "old": [f"ending <= {span.after}"], "new": [f"ending > {span.after}"]}
+        numbers = range(1, len(detection.patterns) + 1)
+        for number in numbers:
+            for part, condition in conditions.items():
+                self.place.view(clause_name(number, part), select(["*"], events, condition))
+        self.place.view(BATCH, f"SELECT CAST({span.after} AS BIGINT) AS after")
+        filled = frozenset(name for name, size in self.sizes.items() if size.rows)
+        statement = statement_of(detection, frozenset(numbers), filled, SPARK)
+        found = nothing(detection.query.query) if statement is None else self.place.solutions(statement)
+        return told(found)
+
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
-        for name in {table.table for table in kept_in(prepared.pattern)} & self.control.kept.keys():
-            if name not in self._shown:
-                self.place.put(name, read_kept(self.control.kept[name]))
-                self._shown.add(name)
+        self._show_kept({table.table for table in kept_in(prepared.pattern)})
         start = self.state / f"windows-{next(self._files)}"
         segments = {stream: self.held[stream] for stream in streams_of(prepared.query)}
         sizes, buckets = open_windows(prepared, span, segments, start, self.place)
         statement, flow = statement_for(prepared, sizes, buckets, constants, self.sizes, self.place)
         return Novelty(self.place.new(statement), flow)
+
+    def _show_kept(self, tables: set[str]) -> None:
+        for name in tables & self.control.kept.keys() - self._shown:
+            self.place.put(name, read_kept(self.control.kept[name]))
+            self._shown.add(name)
 
     @property
     def sizes(self) -> dict[str, Size]:
@@ -196,14 +230,14 @@ def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
         number = f"place + {segments.dropped}"
     else:
         number = f"row_number() OVER (ORDER BY time, place) + {segments.dropped}"
-    place.make(name, f"SELECT s, p, o, time, {number} AS place FROM {name}_arrived")
+    place.make(name, f"SELECT s, p, o, start, time, {number} AS place FROM {name}_arrived")
 
 
 def read_segments(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Paths of segments come in, their elements go out, numbered by arrival."""
     for batch in batches:
         for row in batch.to_pylist():
-            table = read(row["path"]).select(["s", "p", "o", "time"])
+            table = read(row["path"])
             numbers = pa.array(range(row["arrived"] + 1, row["arrived"] + 1 + len(table)), pa.int64())
             yield from table.append_column("place", numbers).combine_chunks().to_batches(100_000)
 
@@ -302,14 +336,20 @@ def live(
 ) -> Segments:
     """Without the first files if no later instant can see any of their elements."""
     files, dropped = list(segments.files), segments.dropped
-    while files and not any(
-        _seen(files, window.window, reached[query.name])
-        for query in queries
-        for window in query.evaluation.query.windows
-        if window.stream == stream
-    ):
+    while files and not any(_needed(files, stream, query, reached[query.name]) for query in queries):
         dropped += files.pop(0).rows
     return Segments(dropped, tuple(files))
+
+
+def _needed(files: Sequence[Segment], stream: str, query: Registered, until: int) -> bool:
+    """Whether a query can still see an element of the first of these files of a stream."""
+    evaluation = query.evaluation
+    if stream not in evaluation.streams:
+        return False
+    if isinstance(evaluation, Detection):
+        return evaluation.memory is None or files[0].last > until - evaluation.memory
+    windows = (found.window for found in evaluation.query.windows if found.stream == stream)
+    return any(_seen(files, window, until) for window in windows)
 
 
 def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) -> bool:

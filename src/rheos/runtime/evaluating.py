@@ -16,6 +16,7 @@ import pyarrow as pa
 from rheos.runtime.arriving import Arrival, Novelty, Prepared, apart
 from rheos.runtime.buffers import LIVE, NEVER, Progress
 from rheos.runtime.clock import Held, pass_on, until_of
+from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Answers, Evaluation
 from rheos.runtime.plan import Control, Registered, Relatives
 
@@ -66,8 +67,12 @@ class Evaluating(ABC):
         """What is live of each stream."""
 
     @abstractmethod
-    def windowed(self, evaluation: Evaluation, streams: set[str], span: Span) -> Answers:
+    def windowed(self, evaluation: Evaluation, span: Span) -> Answers:
         """The answers of a query through windows of C-SPARQL."""
+
+    @abstractmethod
+    def detected(self, detection: Detection, span: Span) -> Answers:
+        """The solutions of a query of EP-SPARQL that end in a span."""
 
     @abstractmethod
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
@@ -92,10 +97,15 @@ class Evaluating(ABC):
                 if span.after < span.until:
                     found = self.new(family, together, span)
             elif query.evaluation.due(span.after, span.until):
-                found[query.name] = self.windowed(query.evaluation, query.streams, span)
+                found[query.name] = self.answered(query.evaluation, span)
             took = (time.perf_counter() - began) * 1000 / len(together)
             for other in together:
                 self.note(other, found.get(other.name), span, took)
+
+    def answered(self, evaluation: Evaluation | Detection, span: Span) -> Answers:
+        if isinstance(evaluation, Detection):
+            return self.detected(evaluation, span)
+        return self.windowed(evaluation, span)
 
     def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
         """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
@@ -128,16 +138,17 @@ class Evaluating(ABC):
         if answers is not None and len(answers.instants):
             self.results.reports.append(Report(query.name, answers, milliseconds, self.execution))
             if query.derived is not None and len(answers.rows):
-                self.derive(query.derived, derived(answers.rows))
+                self.derive(query.derived, derived(answers.rows, query.info.times))
         self.results.reached[query.name] = max(span.after, span.until)
         pass_on(query, self.known)
 
 
-def derived(rows: pa.Table) -> pa.RecordBatch:
-    """The triples that a query answered as elements, stamped with their instants."""
-    at = rows.column("at").combine_chunks()
-    terms = [rows.column(number).combine_chunks() for number in (2, 3, 4)]
-    columns = [*terms, at, at]
+def derived(rows: pa.Table, times: int) -> pa.RecordBatch:
+    """The triples that a query answered as elements, stamped with their instants, or with their intervals; so
+    many columns of times stand before the terms."""
+    at, start = (rows.column(number).combine_chunks() for number in (1, times - 1))
+    terms = [rows.column(number).combine_chunks() for number in range(times, times + 3)]
+    columns = [*terms, start, at]
     arrays = [column if isinstance(column, pa.Array) else column.chunk(0) for column in columns]
     return pa.RecordBatch.from_arrays(
         [array.cast(kind) for array, kind in zip(arrays, LIVE.types, strict=True)], schema=LIVE

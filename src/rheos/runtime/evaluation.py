@@ -6,7 +6,7 @@ A pure function: what it gives depends on the elements, the static data and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +45,15 @@ class Evaluation:
     @classmethod
     def of(cls, query: Continuous, dialect: Dialect = DUCKDB) -> Evaluation:
         return cls(query, compile_continuous(query, dialect))
+
+    @property
+    def streams(self) -> frozenset[str]:
+        return frozenset(window.stream for window in self.query.windows)
+
+    @property
+    def sees(self) -> Hashable:
+        """What of its streams it looks at: evaluations with the same need the same elements."""
+        return self.query.windows
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;

@@ -51,10 +51,10 @@ class KeptTables:
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def up_to_date(self, families: Iterable[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
+    def up_to_date(self, parts: Iterable[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten. If the data
         changes meanwhile, once more: they are all of one state."""
-        wanted = list(families)
+        wanted = list(parts)
         for _ in range(TRIES):
             version = self.graphs.version
             found = self._up_to_date(wanted)
@@ -62,14 +62,14 @@ class KeptTables:
                 break
         return found
 
-    def _up_to_date(self, families: Sequence[tuple[Family, StaticPart]]) -> dict[str, KeptTable]:
+    def _up_to_date(self, parts: Sequence[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
         began, filled = time.perf_counter(), False
-        parts: dict[str, tuple[StaticPart, Values | None]] = {}
-        for family, part in families:
-            _, others = parts.get(part.table, (part, None))
-            parts[part.table] = part, united(constants_of(family, part), others)
+        wanted: dict[str, tuple[StaticPart, Values | None]] = {}
+        for family, part in parts:
+            _, others = wanted.get(part.table, (part, None))
+            wanted[part.table] = part, united(constants_of(family, part), others)
         needed: dict[str, tuple[object, KeptTable]] = {}
-        for part, constants in parts.values():
+        for part, constants in wanted.values():
             state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
@@ -106,10 +106,10 @@ class KeptTables:
         return KeptTable(str(path), Size(len(rows), different))
 
 
-def constants_of(family: Family, part: StaticPart) -> Values | None:
+def constants_of(family: Family | None, part: StaticPart) -> Values | None:
     """The different constants of a family's members that a part asks for, in order."""
-    names = [name for name in family.variables if name in part.variables]
-    if not names:
+    names = [name for name in family.variables if name in part.variables] if family is not None else []
+    if family is None or not names:
         return None
     places = [family.variables.index(name) for name in names]
     rows = sorted({tuple(row[at] for at in places) for row in family.rows})

@@ -27,6 +27,7 @@ from rheos.execute.catalyst import Catalyst, suit_to
 from rheos.execute.local import Local
 from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
+from rheos.runtime.arriving import Arrival
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluating import Report
@@ -214,9 +215,7 @@ class Loop:
             self.reached,
             dict(self.registry.since),
             self.segments,
-            self._kept.up_to_date(
-                (relatives.family, part) for relatives in plan.relatives for part in relatives.prepared.parts
-            ),
+            self._kept.up_to_date(plan.static_parts),
         )
         collected = self._collected(frame, plan, control)
         self.registry.flows |= collected.flows
@@ -293,7 +292,11 @@ class Loop:
         if live > TASK_ELEMENTS:
             return True
         # Of what is kept of the graphs, tasks have the tables.
-        asks = any(isinstance(q.evaluation, Evaluation) or q.evaluation.asks_graphs for q in family)
+        asks = any(
+            isinstance(q.evaluation, Evaluation)
+            or (isinstance(q.evaluation, Arrival) and q.evaluation.asks_graphs)
+            for q in family
+        )
         return asks and (self.graphs.in_spark or self.graphs.size > TASK_TRIPLES)
 
     def all_ended(self) -> bool:

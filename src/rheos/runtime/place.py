@@ -11,9 +11,11 @@ import pyarrow as pa
 from rheos.errors import EvaluationError
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
+from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.functions import hashes
+from rheos.sql.relation import OCCURRENCE
 
 # DuckDB takes what comes from Arrow for few rows, and looks at all instants to spread one over them. Up to so
 # many instants nothing is quicker; above, it is told to sort both.
@@ -57,6 +59,9 @@ class Place(Protocol):
         Joins are done in the order in which they are written.
         """
 
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        """What occurred: when it ended, when it started, and the columns of the statement, in its order."""
+
 
 class DuckPlace:
     """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed."""
@@ -86,6 +91,9 @@ class DuckPlace:
     def new(self, statement: ArrivingStatement) -> pa.Table:
         rows = self._answers(statement.sql, AS_WRITTEN)
         return rows.rename_columns(["member", "instant", "at", *statement.columns])
+
+    def solutions(self, statement: DetectingStatement) -> pa.Table:
+        return self._answers(statement.sql, {}).rename_columns([*OCCURRENCE[::-1], *statement.columns])
 
     def _answers(self, sql: str, settings: Mapping[str, str]) -> pa.Table:
         if "rheos_sha" in sql:

@@ -7,15 +7,17 @@ its `Control`, which is small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from rheos.algebra.families import Family, family
 from rheos.answers.continuous import QueryInfo
+from rheos.optimize.static_parts import StaticPart
 from rheos.runtime.arriving import Arrival, Prepared
 from rheos.runtime.buffers import Progress
+from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.kept import KeptTable
 from rheos.runtime.segments import Segments
@@ -26,7 +28,7 @@ class Registered:
     """A query that runs: what it is called, how it is evaluated, and the stream that it makes, if any."""
 
     info: QueryInfo
-    evaluation: Evaluation | Arrival
+    evaluation: Evaluation | Arrival | Detection
     derived: str | None = None
 
     @property
@@ -34,8 +36,8 @@ class Registered:
         return self.info.name
 
     @property
-    def streams(self) -> set[str]:
-        return {window.stream for window in self.evaluation.query.windows}
+    def streams(self) -> frozenset[str]:
+        return self.evaluation.streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,15 @@ class Plan:
         return sorted({stream for query in queries for stream in query.streams} - made - self.stopped)
 
     @property
+    def static_parts(self) -> Iterator[tuple[Family | None, StaticPart]]:
+        """What is kept of static data for these queries, and whose constants it depends on."""
+        for relatives in self.relatives:
+            yield from ((relatives.family, part) for part in relatives.prepared.parts)
+        for query in (*self.catalyst, *(query for group in self.groups for query in group)):
+            if isinstance(query.evaluation, Detection):
+                yield from ((None, part) for part in query.evaluation.parts)
+
+    @property
     def asks_graphs(self) -> bool:
         """Whether tasks need the static graphs, and not only what is kept of them."""
         queries = (query for group in self.groups for query in group)
@@ -148,7 +159,7 @@ def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered,
 def work(queries: Sequence[Registered]) -> int:
     """How much there is to do for these queries: a family is evaluated at once."""
     skeletons = {query.evaluation.skeleton for query in queries if isinstance(query.evaluation, Arrival)}
-    return len(skeletons) + sum(isinstance(query.evaluation, Evaluation) for query in queries)
+    return len(skeletons) + sum(not isinstance(query.evaluation, Arrival) for query in queries)
 
 
 def related(queries: Sequence[Registered]) -> list[list[Registered]]:

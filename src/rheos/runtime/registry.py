@@ -6,14 +6,15 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rheos.algebra.nodes import Kind
+from rheos.algebra.nodes import Construct, Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
 from rheos.errors import Position, QuerySyntaxError, RheosError
 from rheos.iris import DEFAULT_BASE
 from rheos.runtime.buffers import NEVER, Progress
+from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
 from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related, relatives, work
@@ -154,18 +155,21 @@ class Registry:
             name = registered.name
             if name in self.handles:
                 raise RheosError(f"there is a query {name} already: unregister it, or use another name")
+            known = [handle.registered for handle in self.handles.values()]
+            *others, registered = self._resolved([*known, registered])
             if registered.derived is not None and registered.derived in self.sources:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
             # Only one that makes a stream closes a circle.
-            others = [handle.registered for handle in self.handles.values() if registered.derived is not None]
-            circle = cycle([*others, registered])
+            circle = cycle([*others, registered] if registered.derived is not None else [registered])
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
             handle = Handle(self, registered, text, base, named, keep)
             self.handles[name] = handle
+            if others != known:
+                self.resolve()
             self._from_now(registered)
             self._version = next(self._versions)
             return handle
@@ -181,9 +185,39 @@ class Registry:
             if readers:
                 raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
             del self.handles[name]
+            if isinstance(handle.registered.evaluation, Detection):
+                self.resolve()
             self._halted.discard(name)
             self.since.pop(name, None)
             self._version = next(self._versions)
+
+    def resolve(self) -> None:
+        """Have every query of EP-SPARQL read the streams that there are now, if it names none, and what the
+        rules among these queries make that it could match."""
+        with self._lock:
+            resolved = self._resolved([handle.registered for handle in self.handles.values()])
+            for handle, registered in zip(self.handles.values(), resolved, strict=True):
+                handle.registered = registered
+            self._version = next(self._versions)
+
+    def _resolved(self, queries: Sequence[Registered]) -> list[Registered]:
+        rules = {
+            query.derived: query.evaluation.query.query.form.template
+            for query in queries
+            if isinstance(query.evaluation, Detection)
+            and isinstance(query.evaluation.query.query.form, Construct)
+            and query.derived is not None
+        }
+        found = []
+        for query in queries:
+            evaluation = query.evaluation
+            if isinstance(evaluation, Detection):
+                named = evaluation.query.streams
+                read = frozenset(self.sources if named is None else named)
+                read |= {stream for stream, made in rules.items() if evaluation.could_match(made)}
+                query = replace(query, evaluation=replace(evaluation, streams=read))
+            found.append(query)
+        return found
 
     def halt(self, name: str) -> None:
         with self._lock:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
 from rheos.runtime.clock import complete
+from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.evaluating import Evaluating, Report, Span
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
 from rheos.runtime.plan import Control, Registered, Relatives, work
@@ -81,12 +82,10 @@ def drop_unseen(queries: Sequence[Registered], outcome: Outcome) -> None:
     """Of every stream keep what a later instant of one of the queries can see."""
     placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items()}
     # Queries that look through the same windows and are equally far need the same.
-    needs = {
-        (query.evaluation.query.windows, outcome.reached[query.name]): query.evaluation for query in queries
-    }
+    needs = {(query.evaluation.sees, outcome.reached[query.name]): query.evaluation for query in queries}
     kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
-    for (windows, until), evaluation in needs.items():
-        for stream in {window.stream for window in windows}:
+    for (_, until), evaluation in needs.items():
+        for stream in evaluation.streams:
             kept[stream] |= evaluation.live(stream, placed, until)
     for stream, buffer in outcome.buffers.items():
         outcome.buffers[stream] = buffer.keeping(placed[stream].filter(pa.array(kept[stream])))
@@ -103,16 +102,19 @@ class InTask(Evaluating):
         self._elements: dict[str, str] = {}
         self._windows = Batch(self.place, self._elements)
         sizes = {name: table.size for name, table in self.control.kept.items()}
+        placed = Placed(self.results.buffers)
         several = work(self.queries) >= TABLE_QUERIES
-        self._arriving = ArrivingBatch(self.place, Placed(self.results.buffers), sizes, several)
+        self._arriving = ArrivingBatch(self.place, placed, sizes, several)
+        filled = frozenset(name for name, size in sizes.items() if size.rows)
+        self._detecting = DetectingBatch(self.place, placed, filled)
         self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
     @property
     def held(self) -> Mapping[str, Buffer]:
         return self.results.buffers
 
-    def windowed(self, evaluation: Evaluation, streams: set[str], span: Span) -> Answers:
-        for stream in streams - self._elements.keys():
+    def windowed(self, evaluation: Evaluation, span: Span) -> Answers:
+        for stream in evaluation.streams - self._elements.keys():
             name = self._elements[stream] = f"elements_{len(self._elements) + 1}"
             rows = self.held[stream].placed.select(["s", "p", "o", "time", "place"])
             if self._readers[stream] < TABLE_QUERIES:
@@ -121,6 +123,9 @@ class InTask(Evaluating):
                 self.place.put("arrived", rows)
                 self.place.make(name, "SELECT * FROM arrived")
         return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
+
+    def detected(self, detection: Detection, span: Span) -> Answers:
+        return self._detecting.answers(detection, span.after, span.until, dict(span.since))
 
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         return self._arriving.novelty(prepared, span.after, span.until, dict(span.since), constants)

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from rheos import iris
 from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.detecting import translate_detecting
 from rheos.algebra.nodes import KINDS, Select
-from rheos.algebra.streams import Arriving, Continuous
+from rheos.algebra.streams import Arriving, Continuous, Detecting
 from rheos.algebra.translate import Names, translate_continuous
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import CheckpointError, EnvironmentFault, RheosError, UnsupportedError
 from rheos.optimize import optimize_continuous
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.checkpoint import go_on
+from rheos.runtime.detecting import Detection
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.loop import Loop, Output, Writer
@@ -88,7 +90,7 @@ class Streaming:
         self.registry.sources.add(term)
 
     def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
-        if not (tree.streams or tree.stream_patterns):
+        if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
                 "a continuous query reads a stream: FROM STREAM <iri> [RANGE …] is missing; "
@@ -102,8 +104,14 @@ class Streaming:
         query, evaluation, variables = self._evaluation(tree, name or "", base)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
-        info = QueryInfo(query.name, kind, variables if kind == "select" else (), names.prefixes)
-        derived = iri(iris.resolve(query.name, base)) if query.makes_stream else None
+        variables = variables if kind == "select" else ()
+        occurs = isinstance(evaluation, Detection)
+        info = QueryInfo(query.name, kind, variables, names.prefixes, occurs)
+        # A CONSTRUCT of EP-SPARQL is a rule: what it makes is part of the stream of all such queries.
+        makes_stream = query.makes_stream or (occurs and kind == "construct")
+        derived = iri(iris.resolve(query.name, base)) if makes_stream else None
+        if isinstance(evaluation, Detection) and evaluation.memory is None:
+            warn(f"{query.name}: nothing bounds the duration of its solutions, so all events are remembered")
         registered = Registered(info, evaluation, derived)
         named = [(clause.iri, clause.position) for clause in tree.streams]
         named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
@@ -120,8 +128,15 @@ class Streaming:
 
     def _evaluation(
         self, tree: ast.Query, name: str, base: str
-    ) -> tuple[Continuous | Arriving, Evaluation | Arrival, tuple[str, ...]]:
+    ) -> tuple[Continuous | Arriving | Detecting, Evaluation | Arrival | Detection, tuple[str, ...]]:
         """A query as it is evaluated, by its language, and the variables that it answers."""
+        if tree.dialect == "epsparql":
+            detecting = translate_detecting(tree, name, base)
+            if detecting.consumption != "unrestricted":
+                message = f"the consumption {detecting.consumption} is not supported yet"
+                raise UnsupportedError(message, tree.text, tree.position)
+            asked = detecting.query.form
+            return detecting, Detection.of(detecting), asked.variables if isinstance(asked, Select) else ()
         if tree.stream_patterns:
             made = (handle.registered.derived for handle in self.registry.handles.values())
             known = [*self.streams, *(stream for stream in made if stream is not None)]
@@ -142,6 +157,7 @@ class Streaming:
         if not self.registry.handles:
             raise RheosError("no query is registered: there is nothing to run")
         journal = self._opened_journal()
+        self.registry.resolve()
         self.registry.check()
         session = self._session()
         if self.checkpoint is None and not (session.sparkContext.master or "").startswith("local"):

@@ -63,7 +63,11 @@ class Chunks:
 def lines(batch: pa.RecordBatch) -> bytes:
     """The rows as the lines that a file would have."""
     terms = [term(batch.column(name)) for name in _COLUMNS[:3]]
-    moments = [moment(batch.column(name)) for name in ("time", "end") if name in batch.schema.names]
+    moments = [moment(batch.column("time"))]
+    if "end" in batch.schema.names:
+        # Without a start, the end would be read as the time of an instant.
+        end = moment(batch.column("end"))
+        moments.append(pc.if_else(moments[0].is_null(), pa.scalar(None, pa.string()), end))
     joined = pc.binary_join_element_wise(
         *terms, *moments, ".", " ", null_handling="replace", null_replacement=""
     )

@@ -11,17 +11,16 @@ value is not known (another datatype, or ill-formed) and a different literal it 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from rheos.sql import decode
+from rheos.sql import durations as of_durations
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
+from rheos.sql.temporal import DurationValue
 from rheos.sql.values import ConstantValue, TermValue, Value
-from rheos.sql.views import FALSE, NULL, TRUE, Duration, Moment, once
+from rheos.sql.views import FALSE, NULL, TRUE, Bare, Moment, once
 
 FOURTEEN_HOURS = 14 * 3600 * 1_000_000
-
-# A year of the Gregorian calendar in microseconds, by twelve.
-MONTH = 2_629_746_000_000
-SLACK = 3 * 86_400_000_000
 
 
 def coalesce(branches: list[str]) -> str:
@@ -30,14 +29,15 @@ def coalesce(branches: list[str]) -> str:
     return f"COALESCE({', '.join(branches)})" if branches else NULL
 
 
-def compare(operator: str, left: Value, right: Value) -> str:
-    """`<`, `>`, `<=` or `>=`."""
+def compare(operator: str, left: Value, right: Value, *, strict: bool = True) -> str:
+    """`<`, `>`, `<=` or `>=`. Without `strict`, NULL may stand for FALSE."""
     branches = numbers(operator, left, right)
     if left.simple is not None and right.simple is not None:
         branches.append(f"{left.simple} {operator} {right.simple}")
     if left.truth is not None and right.truth is not None:
         branches.append(f"{left.truth} {operator} {right.truth}")
-    branches += moments(operator, left, right) + durations(operator, left, right)
+    branches += moments(operator, left, right, strict=strict)
+    branches += durations(operator, left, right, strict=strict)
     return coalesce(branches)
 
 
@@ -57,9 +57,9 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
     branches = numbers("=", left, right)
     if left.truth is not None and right.truth is not None:
         branches.append(f"{left.truth} = {right.truth}")
-    branches += moments("=", left, right) + durations("=", left, right)
+    branches += moments("=", left, right, strict=strict) + durations("=", left, right, strict=strict)
     for value, other in ((left, right), (right, left)):
-        if isinstance(value, NumberValue | BooleanValue):
+        if isinstance(value, NumberValue | BooleanValue | DurationValue):
             return coalesce(branches + unlike(value, other, strict=strict))
     by_value = right.constant is not None and (right.number or right.truth or right.moment or right.duration)
     if strict or not by_value:
@@ -67,11 +67,15 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
     return coalesce(branches)
 
 
-def unlike(value: NumberValue | BooleanValue, other: Value, *, strict: bool) -> list[str]:
-    """A computed number or boolean and a value of another kind: false, or an error if that is opaque."""
+def unlike(value: NumberValue | BooleanValue | DurationValue, other: Value, *, strict: bool) -> list[str]:
+    """A computed number, boolean or duration and a value of another kind: false, or an error if that
+    is opaque."""
     if not strict or isinstance(other, type(value)):
         return []
-    defined = value.number.present if value.number else f"({value.truth}) IS NOT NULL"
+    if isinstance(value, DurationValue):
+        defined = f"{value.duration.micros} IS NOT NULL"
+    else:
+        defined = value.number.present if value.number else f"({value.truth}) IS NOT NULL"
     return [f"CASE WHEN NOT {other.opaque} AND {defined} AND {other.term} IS NOT NULL THEN FALSE END"]
 
 
@@ -150,13 +154,29 @@ def _too_long(value: Value) -> bool:
     return isinstance(value, ConstantValue) and value.number is not None and value.number.exact is None
 
 
-def moments(operator: str, left: Value, right: Value) -> list[str]:
+def moments(operator: str, left: Value, right: Value, *, strict: bool = True) -> list[str]:
+    if not (left.may_be_moment and right.may_be_moment):
+        return []
     a, b = _moment_beside(left, right), _moment_beside(right, left)
     if a is None or b is None:
         return []
-    if isinstance(a.kind, int) and isinstance(b.kind, int):
-        return [_moment(operator, a, b)] if a.kind == b.kind else []
-    return [f"CASE WHEN {a.kind} = {b.kind} THEN {_moment(operator, a, b)} END"]
+    if isinstance(a.kind, int) and isinstance(b.kind, int) and a.kind != b.kind:
+        return []
+    if strict or not (a.bare or b.bare):
+        return [_of_one_kind(operator, a, b)]
+    plain = (replace(side, micros=side.bare.sql) if side.bare else side for side in (a, b))
+    return [_beside(_of_one_kind(operator, *plain), a.bare, b.bare)]
+
+
+def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:
+    test = _moment(operator, a, b)
+    known = isinstance(a.kind, int) and isinstance(b.kind, int)
+    return test if known else f"CASE WHEN {a.kind} = {b.kind} THEN {test} END"
+
+
+def _beside(test: str, *bare: Bare | None) -> str:
+    """A test of values and, side by side with it, that they are there: a filter does not ask for more."""
+    return " AND ".join(dict.fromkeys((test, *(side.where for side in bare if side))))
 
 
 def _moment_beside(value: Value, other: Value) -> Moment | None:
@@ -189,27 +209,20 @@ def _moment(operator: str, a: Moment, b: Moment) -> str:
     )
 
 
-def durations(operator: str, left: Value, right: Value) -> list[str]:
-    """Only where one side is known to be one: SPARQL does not ask for it, and looking for them is long."""
-    if not (left.is_duration or right.is_duration):
+def durations(operator: str, left: Value, right: Value, *, strict: bool = True) -> list[str]:
+    if not (left.may_be_duration and right.may_be_duration):
         return []
     a, b = left.duration, right.duration
     if a is None or b is None:
         return []
+    bare = () if strict else (a.bare, b.bare)
+    if any(bare):
+        a, b = (replace(side, micros=side.bare.sql) if side.bare else side for side in (a, b))
     if operator == "=":
-        return [f"({a.months} = {b.months} AND {a.micros} = {b.micros})"]
-    return [_duration(operator, a, b)]
-
-
-def _duration(operator: str, a: Duration, b: Duration) -> str:
-    """XSD 1.1, 3.3.6.1. A month has 28 to 31 days: months and days are compared where no month can matter."""
-    low = f"CAST({a.months} - {b.months} AS BIGINT) * {MONTH} + {a.micros} - {b.micros}"
-    before, after = str(operator[0] == "<").upper(), str(operator[0] == ">").upper()
-    return (
-        f"CASE WHEN {a.months} = {b.months} THEN {a.micros} {operator} {b.micros}"
-        f" WHEN {a.micros} = {b.micros} THEN {a.months} {operator} {b.months}"
-        f" WHEN {low} < -{SLACK} THEN {before} WHEN {low} > {SLACK} THEN {after} END"
-    )
+        test = of_durations.equal(a, b)
+    else:
+        test = of_durations.compare(left.scope, operator, a, b, strict=strict)
+    return [_beside(test, *bare) if any(bare) else test]
 
 
 def within(value: Value, members: list[Value], *, strict: bool = True) -> str:

@@ -11,7 +11,7 @@ from rheos.sql.dialect import EXACT
 from rheos.sql.lexical import number_term, number_text
 from rheos.sql.scope import Scope
 from rheos.sql.values import Test, Value
-from rheos.sql.views import FALSE, TRUE, Duration, Moment, Number, Text, duration_of, grouped, once
+from rheos.sql.views import FALSE, TRUE, Moment, Number, Text, grouped, once
 from rheos.terms import literal
 
 
@@ -101,7 +101,7 @@ class TextValue(Value):
 
 
 class LiteralValue(Value):
-    """A well-formed literal of a datatype that has no class of its own here: a date, a duration."""
+    """A well-formed literal of which the lexical form is at hand: a date or dateTime."""
 
     def __init__(self, scope: Scope, lexical: str, datatype: str) -> None:
         super().__init__(scope)
@@ -128,18 +128,8 @@ class LiteralValue(Value):
         return Moment(decode.MOMENTS.index(self._datatype), once(self.scope, micros), zoned)
 
     @property
-    def is_duration(self) -> bool:
-        return self._datatype in c.DURATIONS
-
-    @property
     def opaque(self) -> str:
         return FALSE if self._datatype in decode.MOMENTS else TRUE
-
-    @cached_property
-    def duration(self) -> Duration | None:
-        if self._datatype not in c.DURATIONS:
-            return None
-        return duration_of(self.scope, once(self.scope, self._lexical))
 
 
 class IriValue(Value):

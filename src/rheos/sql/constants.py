@@ -44,12 +44,6 @@ ZONE_FORM = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)"
 DATE_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME_FORM = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 END_OF_DAY_FORM = r"24:00:00(?:\.0+)?"
-# At most eight digits each, so that microseconds fit a BIGINT.
-_COUNT = "[0-9]{1,8}"
-DURATION_FORM = (
-    rf"-?P(?:{_COUNT}Y)?(?:{_COUNT}M)?(?:{_COUNT}D)?"
-    rf"(?:T(?:{_COUNT}H)?(?:{_COUNT}M)?(?:{_COUNT}(?:\.[0-9]+)?S)?)?"
-)
 
 MICROS_PER_DAY = 86_400_000_000
 
@@ -70,12 +64,6 @@ class ConstantMoment:
     datatype: str
     micros: int
     zoned: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantDuration:
-    months: int
-    micros: int
 
 
 def parts(term: str) -> tuple[str, str] | None:
@@ -134,21 +122,6 @@ def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
         offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60_000_000
         micros -= offset if zone[0] == "+" else -offset
     return ConstantMoment(kind, micros, zone is not None)
-
-
-def duration(lexical: str, kind: str | None) -> ConstantDuration | None:
-    if kind not in DURATIONS or not re.fullmatch(DURATION_FORM, lexical) or lexical[-1] in "PT":
-        return None
-
-    def part(unit: str, text: str) -> Decimal:
-        found = re.search(rf"([0-9.]+){unit}", text)
-        return Decimal(found[1]) if found else Decimal(0)
-
-    day, _, time = lexical.partition("T")
-    sign = -1 if lexical[0] == "-" else 1
-    months = int(part("Y", day) * 12 + part("M", day))
-    seconds = part("D", day) * 86400 + part("H", time) * 3600 + part("M", time) * 60 + part("S", time)
-    return ConstantDuration(sign * months, sign * int(seconds * 1_000_000))
 
 
 def truth(term: str) -> bool | None:

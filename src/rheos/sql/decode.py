@@ -234,31 +234,3 @@ def moment_kind(d: Dialect, term: str, micros_value: str) -> str:
         f"CASE WHEN {micros_value} IS NOT NULL"
         f" THEN CASE WHEN {has_datatype(d, term, c.DATE_TIME)} THEN 0 ELSE 1 END END"
     )
-
-
-def is_duration_text(d: Dialect, text: str) -> str:
-    unfinished = d.matches(text, "'[PT]$'")
-    return f"({d.matches_all(text, c.DURATION_FORM)} AND NOT {unfinished})"
-
-
-def _part(d: Dialect, text: str, pattern: str, kind: str) -> str:
-    found = f"NULLIF({d.extract(text, pattern, 1)}, '')"
-    return f"COALESCE({d.try_cast(found, kind)}, 0)"
-
-
-def _sign(d: Dialect, text: str) -> str:
-    negative = d.starts_with(text, "'-'")
-    return f"CASE WHEN {negative} THEN -1 ELSE 1 END"
-
-
-def duration_months(d: Dialect, text: str) -> str:
-    years, months = (_part(d, text, rf"^-?P[^T]*?([0-9]+){unit}", "INT") for unit in "YM")
-    return f"{_sign(d, text)} * ({years} * 12 + {months})"
-
-
-def duration_micros(d: Dialect, text: str) -> str:
-    days = _part(d, text, r"^-?P[^T]*?([0-9]+)D", "BIGINT")
-    hours, minutes = (_part(d, text, rf"T[^S]*?([0-9]+){unit}", "BIGINT") for unit in "HM")
-    seconds = _part(d, text, r"([0-9]+(?:\.[0-9]+)?)S", "DECIMAL(18,6)")
-    total = f"{days} * {c.MICROS_PER_DAY} + {hours} * 3600000000 + {minutes} * 60000000"
-    return f"{_sign(d, text)} * ({total} + CAST({seconds} * 1000000 AS BIGINT))"

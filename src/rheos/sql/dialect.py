@@ -202,6 +202,10 @@ class Dialect(ABC):
         Both texts are repeated: pass columns.
         """
 
+    @abstractmethod
+    def whole_quotient(self, above: str, below: int) -> str:
+        """A quotient of integers, neither of them negative, without what is left over."""
+
     def whole(self, exact: str) -> str:
         """An exact number that is whole, as a DECIMAL(19,0)."""
         return f"CAST({exact} AS {WHOLE})"
@@ -244,6 +248,14 @@ class Dialect(ABC):
         """Microseconds since 1970 of `yyyy-mm-ddThh:mm:ss[.f]` with a time zone; NULL for a bad date."""
 
     @abstractmethod
+    def moment_text(self, micros: str) -> str:
+        """`yyyy-mm-ddThh:mm:ss.ffffff` from microseconds since 1970."""
+
+    @abstractmethod
+    def months_later(self, day: str, months: str) -> str:
+        """The day so many months after another, or the last of its month; days are counted from 1970."""
+
+    @abstractmethod
     def statement_time(self) -> str:
         """The lexical form of the xsd:dateTime, in UTC, at which the statement started."""
 
@@ -284,6 +296,12 @@ class Dialect(ABC):
     @abstractmethod
     def join_texts(self, text: str, separator: str, order: str) -> str:
         """The texts of a group, in the order of `order`."""
+
+    # --- names ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def let(self, name: str, value: str, body: str) -> str:
+        """An expression in which `name` stands for a value that is computed once."""
 
     # --- relations --------------------------------------------------------------------------------
 

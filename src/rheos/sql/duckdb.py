@@ -139,6 +139,9 @@ class DuckDB(Dialect):
             f" WHEN abs({left}) < {10**19} THEN {left} * {one} // {right} END"
         )
 
+    def whole_quotient(self, above: str, below: int) -> str:
+        return f"({above} // {below})"
+
     def floor_exact(self, exact: str) -> str:
         return f"try_cast(floor({exact}) AS {EXACT})"
 
@@ -155,6 +158,13 @@ class DuckDB(Dialect):
 
     def micros(self, text: str) -> str:
         return f"epoch_us(try_cast({text} AS TIMESTAMPTZ))"
+
+    def moment_text(self, micros: str) -> str:
+        return f"strftime(make_timestamp({micros}), '%Y-%m-%dT%H:%M:%S.%f')"
+
+    def months_later(self, day: str, months: str) -> str:
+        epoch = "DATE '1970-01-01'"
+        return f"(CAST({epoch} + CAST({day} AS INTEGER) + to_months({months}) AS DATE) - {epoch})"
 
     def statement_time(self) -> str:
         return "strftime(make_timestamp(epoch_us(now())), '%Y-%m-%dT%H:%M:%S.%fZ')"
@@ -187,6 +197,11 @@ class DuckDB(Dialect):
 
     def join_texts(self, text: str, separator: str, order: str) -> str:
         return f"string_agg({text}, {self.string(separator)} ORDER BY {order})"
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def let(self, name: str, value: str, body: str) -> str:
+        return f"list_transform([{value}], lambda {name}: {body})[1]"
 
     # --- relations --------------------------------------------------------------------------------
 

@@ -40,6 +40,10 @@ def _effective(expression: Expression, scope: Scope, strict: bool) -> str:
                 return f" {operator} ".join(sides)
             case Call("=", (left, right)):
                 return comparisons.equal(compiled(left, scope), compiled(right, scope), strict=False)
+            case Call("<" | ">" | "<=" | ">=" as name, (left, right)):
+                return grouped(
+                    comparisons.compare(name, compiled(left, scope), compiled(right, scope), strict=False)
+                )
             case Call("IN", (value, *members)):
                 values = [compiled(member, scope) for member in members]
                 return comparisons.within(compiled(value, scope), values, strict=False)

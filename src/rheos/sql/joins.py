@@ -16,7 +16,7 @@ from rheos.algebra.variables import certain, has_exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, OCCURRENCE, TIMELESS, Key, Relation, nested, select
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class Pair:
         keys = [f"{from_left.get(key, self.right_alias)}.{key.column}" for key in self.keys]
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         keys += intersection([alias for side, alias in sides if side.valid])
+        if self.interval is not None:
+            keys += [f"{time} AS {column}" for time, column in zip(self.interval, OCCURRENCE, strict=True)]
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
@@ -117,6 +119,18 @@ class Pair:
 
     def is_number(self, variable: str) -> bool:
         return all(variable in side.numeric for side in (self.left, self.right) if variable in side.variables)
+
+    @property
+    def interval(self) -> tuple[str, str] | None:
+        """Of the merged solution: from the first start to the last end. One that has none changes neither."""
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        occurring = [alias for side, alias in sides if side.occurs]
+        if not occurring:
+            return None
+        starts, ends = ([f"{alias}.{column}" for alias in occurring] for column in OCCURRENCE)
+        if len(occurring) == 1:
+            return starts[0], ends[0]
+        return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
 
     def share(self, sql: str) -> str:
         return sql
@@ -160,7 +174,7 @@ def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
     pair = apart(node, context, compiler)
     conditions = pair.conditions()
     if node.condition is not None:
-        conditions.append(condition_sql(node.condition, pair))
+        conditions.append(condition_sql(node.condition, pair, strict=False))
     return outer_join(pair, conditions, isinstance(node.right, Broadcast))
 
 
@@ -225,18 +239,21 @@ def union(node: Union, context: Context, compiler: Compiler) -> Relation:
 def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Compiler) -> Relation:
     """The rows of relations that have the same keys; what one does not bind is NULL in its rows."""
     valid = any(operand.valid for operand in operands)
+    occurs = any(operand.occurs for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
     parts = []
     for operand in operands:
         columns = operand.carried
         if valid and not operand.valid:
             columns += [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+        if occurs and not operand.occurs:
+            columns += [f"{time} AS {column}" for time, column in zip(TIMELESS, OCCURRENCE, strict=True)]
         for name in variables:
             column = compiler.column(name)
             columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
     sql = "\nUNION ALL\n".join(parts)
-    return Relation(sql, variables, certain, operands[0].keys, valid=valid)
+    return Relation(sql, variables, certain, operands[0].keys, valid=valid, occurs=occurs)
 
 
 def flatten(node: Node) -> list[Node]:

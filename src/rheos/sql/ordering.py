@@ -1,22 +1,24 @@
 """ORDER BY (15.1): an expression comes in, the SQL of its sort keys goes out.
 
 Unbound, then blank nodes, IRIs, literals. Literals: numbers by value, strings by code point and then by
-language, booleans, dates and times by value (without a zone as if in UTC), all others by lexical form
-and datatype. Values that SPARQL holds equal (1 and 1.0) have equal keys, so that the next condition decides.
+language, booleans, dates and times by value (without a zone as if in UTC), durations in an order that keeps
+their partial one, all others by lexical form and datatype. Values that SPARQL holds equal (1 and 1.0) have
+equal keys, so that the next condition decides.
 """
 
 from __future__ import annotations
 
 from rheos.algebra.expressions import Expression
-from rheos.sql import decode
+from rheos.sql import decode, durations
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
 from rheos.sql.dialect import EXACT
 from rheos.sql.expressions import compiled
 from rheos.sql.scope import Scope
+from rheos.sql.temporal import DurationValue, MomentValue
 from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, TermValue, Value
 from rheos.sql.views import NULL, Number, once
 
-BLANK, IRI, NUMBER, STRING, BOOLEAN, DATE_TIME, _DATE, OTHER = range(1, 9)
+BLANK, IRI, NUMBER, STRING, BOOLEAN, DATE_TIME, _DATE, DURATION, OTHER = range(1, 10)
 
 
 def keys(expression: Expression, scope: Scope, descending: bool) -> list[tuple[str, str]]:
@@ -41,6 +43,10 @@ def of_value(value: Value) -> list[str]:
     if isinstance(value, TextValue):
         assert value.text is not None
         return [value.text.lexical, *_maybe(value.text.suffix)]
+    if isinstance(value, DurationValue):
+        return [durations.key(scope.dialect, value.duration)]
+    if isinstance(value, MomentValue) and isinstance(value.moment.kind, int):
+        return [value.moment.micros]
     return _of_term(scope, once(scope, value.term))
 
 
@@ -60,20 +66,23 @@ def _maybe(sql: str | None) -> list[str]:
 
 def _of_term(scope: Scope, term: str) -> list[str]:
     d, value = scope.dialect, TermValue(scope, term)
-    number, moment, truth = value.number, value.moment, value.truth
+    number, moment, truth, duration = value.number, value.moment, value.truth, value.duration
     assert moment is not None
+    assert duration is not None
     kind = (
         f"CASE WHEN {term} IS NULL THEN NULL WHEN {decode.is_blank(d, term)} THEN {BLANK}"
         f" WHEN {decode.is_iri(d, term)} THEN {IRI}"
         f" WHEN {number.present} THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
         f" WHEN {truth} IS NOT NULL THEN {BOOLEAN}"
-        f" WHEN {moment.micros} IS NOT NULL THEN {DATE_TIME} + {moment.kind} ELSE {OTHER} END"
+        f" WHEN {moment.micros} IS NOT NULL THEN {DATE_TIME} + {moment.kind}"
+        f" WHEN {duration.micros} IS NOT NULL THEN {DURATION} ELSE {OTHER} END"
     )
     kind = once(scope, kind)
     [rest] = _rest(number)
     boolean = f"CASE {truth} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END"
     rest = (
         f"CASE WHEN {kind} = {NUMBER} THEN {rest} WHEN {kind} = {BOOLEAN} THEN CAST({boolean} AS {EXACT})"
+        f" WHEN {kind} = {DURATION} THEN {durations.key(d, duration)}"
         f" ELSE CAST({moment.micros} AS {EXACT}) END"
     )
     by_text = f"{kind} IN ({STRING}, {OTHER})"

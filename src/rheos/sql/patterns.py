@@ -12,6 +12,8 @@ from rheos.algebra.nodes import (
     Aggregated,
     Broadcast,
     Distinct,
+    EqJoin,
+    EqLeftJoin,
     Extend,
     Filter,
     Graph,
@@ -24,7 +26,10 @@ from rheos.algebra.nodes import (
     OrderBy,
     PathPattern,
     Project,
+    Recent,
     Reduced,
+    SeqJoin,
+    SeqRightJoin,
     Slice,
     StreamPattern,
     TriplePattern,
@@ -122,6 +127,8 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
+            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent():
+                raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
 
 def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:

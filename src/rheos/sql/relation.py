@@ -24,6 +24,7 @@ INTERVAL = ("valid_from", "valid_until")
 # The columns of the time that a solution of EP-SPARQL took, in microseconds since 1970. One of static data
 # alone took none: it starts after all times and ends before them, and so adds nothing to what it joins.
 OCCURRENCE = ("starting", "ending")
+TIMELESS = (str(2**62), str(-(2**62)))
 # The key of a relation on arrivals: a stretch of ticks. Only rows of the same stretch are joined, so that not
 # everything is paired that ever met; a row that is valid in several stretches is there in each of them.
 BUCKET = Key("bucket")

@@ -11,7 +11,7 @@ from rheos.algebra.expressions import Exists
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.exists import mark
-from rheos.sql.relation import Relation, nested, select
+from rheos.sql.relation import OCCURRENCE, Relation, nested, select
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -51,6 +51,13 @@ class Rows:
 
     def is_number(self, variable: str) -> bool:
         return variable in self.relation.numeric
+
+    @property
+    def interval(self) -> tuple[str, str] | None:
+        if not self.relation.occurs:
+            return None
+        start, end = OCCURRENCE
+        return f"{self.alias}.{start}", f"{self.alias}.{end}"
 
     def share(self, sql: str) -> str:
         if sql not in self.shared:

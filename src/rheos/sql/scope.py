@@ -21,6 +21,13 @@ class Scope(Protocol):
     def is_number(self, variable: str) -> bool:
         """Whether a variable is known to be a number wherever it is bound."""
 
+    @property
+    def interval(self) -> tuple[str, str] | None:
+        """The SQL of the times that a solution of EP-SPARQL starts and ends at, in microseconds since 1970.
+
+        It starts after it ends where it has no interval. None where no solution has one.
+        """
+
     def share(self, sql: str) -> str:
         """An SQL expression to be used several times: the name of a column that holds its value,
         computed once under the operator at hand (or, where there is no such place, the text itself)."""

@@ -104,6 +104,9 @@ class Spark(Dialect):
         unit = f"CAST('1E-{DIGITS}' AS DECIMAL({DIGITS},{DIGITS}))"
         return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
 
+    def whole_quotient(self, above: str, below: int) -> str:
+        return f"({above} div {below})"
+
     def floor_exact(self, exact: str) -> str:
         return f"try_cast(floor({exact}) AS {EXACT})"
 
@@ -127,6 +130,13 @@ class Spark(Dialect):
 
     def micros(self, text: str) -> str:
         return f"unix_micros(try_cast({text} AS TIMESTAMP))"
+
+    def moment_text(self, micros: str) -> str:
+        utc = f"convert_timezone('UTC', CAST(timestamp_micros({micros}) AS TIMESTAMP_NTZ))"
+        return f"date_format({utc}, {self.string(DATE_TIME_PATTERN)})"
+
+    def months_later(self, day: str, months: str) -> str:
+        return f"unix_date(add_months(date_from_unix_date(CAST({day} AS INT)), {months}))"
 
     def statement_time(self) -> str:
         pattern = self.string(DATE_TIME_PATTERN + "'Z'")
@@ -163,16 +173,19 @@ class Spark(Dialect):
     def join_texts(self, text: str, separator: str, order: str) -> str:
         return f"listagg({text}, {self.string(separator)}) WITHIN GROUP (ORDER BY {order})"
 
+    # --- names ------------------------------------------------------------------------------------
+
+    def let(self, name: str, value: str, body: str) -> str:
+        return f"transform(array({value}), {name} -> {body})[0]"
+
     # --- relations --------------------------------------------------------------------------------
 
     semi_join = "LEFT SEMI JOIN"
     anti_join = "LEFT ANTI JOIN"
 
     def moment(self, micros: str) -> str:
-        utc = f"convert_timezone('UTC', CAST(timestamp_micros({micros}) AS TIMESTAMP_NTZ))"
-        text = f"date_format({utc}, {self.string(DATE_TIME_PATTERN)})"
         end = self.string(f'Z"^^<{DATE_TIME}>')
-        return f"concat('\"', {text}, {end})"
+        return f"concat('\"', {self.moment_text(micros)}, {end})"
 
     def broadcast(self, aliases: Sequence[str]) -> str:
         return f"/*+ BROADCAST({', '.join(aliases)}) */" if aliases else ""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from rheos.sql import constants as c
-from rheos.sql import decode
+from rheos.sql import decode, durations
 from rheos.sql.dialect import Dialect
 from rheos.sql.scope import Scope
 from rheos.sql.views import (
@@ -25,7 +25,6 @@ from rheos.sql.views import (
     Number,
     TermNumber,
     Text,
-    duration_of,
     once,
 )
 from rheos.terms import is_literal
@@ -90,9 +89,13 @@ class Value(ABC):
         return None
 
     @property
-    def is_duration(self) -> bool:
-        """Known to be a duration: otherwise durations are not looked for."""
-        return False
+    def may_be_moment(self) -> bool:
+        """Whether there is such a view, without making it."""
+        return self.moment is not None
+
+    @property
+    def may_be_duration(self) -> bool:
+        return self.duration is not None
 
     @property
     @abstractmethod
@@ -193,11 +196,15 @@ class TermValue(Value):
 
     @cached_property
     def duration(self) -> Duration | None:
-        d, term = self.dialect, self._term
-        lexical = decode.lexical(d, term)
-        valid = f"{decode.has_datatype_in(d, term, c.DURATIONS)} AND {decode.is_duration_text(d, lexical)}"
-        text = self.scope.share(f"CASE WHEN {valid} THEN {lexical} END")
-        return duration_of(self.scope, text)
+        return durations.of_term(self.scope, self._term)
+
+    @property
+    def may_be_moment(self) -> bool:
+        return True
+
+    @property
+    def may_be_duration(self) -> bool:
+        return True
 
     @cached_property
     def string(self) -> str:
@@ -221,7 +228,7 @@ class TermValue(Value):
         assert self.moment is not None
         return (
             f"({decode.is_typed(d, term)} AND NOT {self.number.present} AND {self.moment.micros} IS NULL"
-            f" AND {decode.truth(d, term)} IS NULL)"
+            f" AND {decode.truth(d, term)} IS NULL AND NOT {durations.well_formed(self.scope, term)})"
         )
 
 
@@ -247,6 +254,14 @@ class NumberTermValue(TermValue):
     @property
     def duration(self) -> Duration | None:
         return None
+
+    @property
+    def may_be_moment(self) -> bool:
+        return False
+
+    @property
+    def may_be_duration(self) -> bool:
+        return False
 
     @property
     def literal(self) -> bool | None:
@@ -336,13 +351,8 @@ class ConstantValue(Value):
         return Moment(decode.MOMENTS.index(known.datatype), str(known.micros), known.zoned)
 
     @property
-    def is_duration(self) -> bool:
-        return self.duration is not None
-
-    @property
     def duration(self) -> Duration | None:
-        known = c.duration(self._lexical, self._datatype) if self._lexical is not None else None
-        return None if known is None else Duration(str(known.months), str(known.micros))
+        return durations.read(self._lexical, self._datatype) if self._lexical is not None else None
 
     @property
     def string(self) -> str:
@@ -360,5 +370,5 @@ class ConstantValue(Value):
 
     @property
     def opaque(self) -> str:
-        known = self.number or self.truth or self.moment
+        known = self.number or self.truth or self.moment or self.duration
         return TRUE if self._datatype is not None and not known else FALSE

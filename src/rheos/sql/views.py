@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from zlib import crc32
 
 from rheos.sql import constants as c
 from rheos.sql import decode
@@ -20,6 +21,17 @@ FALSE, TRUE, NULL = "FALSE", "TRUE", "NULL"
 def once(scope: Scope, sql: str) -> str:
     """A text that may be repeated: columns and literals as they are, all else shared."""
     return sql if is_atom(sql) else scope.share(sql)
+
+
+def named(scope: Scope, sql: str, body: Callable[[str], str]) -> str:
+    """What `body` makes of a text that it repeats: shared or, where nothing can be shared, with a name inside
+    the expression. That takes longer than a column, so it is for what few rows come to."""
+    short = once(scope, sql)
+    if is_atom(short):
+        return body(short)
+    # The same name for the same text: then it does not matter which of two, one inside the other, is meant.
+    name = f"named_{crc32(sql.encode()):08x}"
+    return scope.dialect.let(name, sql, body(name))
 
 
 def grouped(sql: str) -> str:
@@ -151,26 +163,37 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Bare:
+    """SQL that means something only where a condition holds: a filter may test both side by side, and then
+    engines see plain comparisons of columns, which they can use in a join."""
+
+    sql: str
+    where: str
+
+    @property
+    def safe(self) -> str:
+        return f"CASE WHEN {self.where} THEN {self.sql} END"
+
+
+@dataclass(frozen=True)
 class Moment:
-    """An xsd:dateTime, date or time. `kind` is its place in `decode.MOMENTS`."""
+    """An xsd:dateTime or date. `kind` is its place in `decode.MOMENTS`, `zone` its text if it is at hand."""
 
     kind: int | str
     micros: str
     zoned: bool | str
+    zone: str | None = None
+    bare: Bare | None = None
 
 
 @dataclass(frozen=True)
 class Duration:
-    """A duration; `micros` may be NULL where `months` is not only if the value is no duration."""
+    """A duration: its months, and all the rest of it as microseconds. Python ints are known.
 
-    months: str
-    micros: str
+    There is a duration where `micros` is not NULL. `kind` is a set of bits (see `durations`).
+    """
 
-
-def duration_of(scope: Scope, text: str) -> Duration:
-    """From the lexical form of a duration, which is already known to be well-formed, or NULL."""
-    d = scope.dialect
-    return Duration(
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_months(d, text)} END",
-        f"CASE WHEN {text} IS NOT NULL THEN {decode.duration_micros(d, text)} END",
-    )
+    kind: int | str
+    months: int | str
+    micros: int | str
+    bare: Bare | None = None

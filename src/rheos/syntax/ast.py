@@ -7,6 +7,7 @@ as triples.
 
 from __future__ import annotations
 
+import typing
 from dataclasses import dataclass, field
 
 from rheos.errors import Position
@@ -127,7 +128,7 @@ class Call(Node):
     element first, and the built-ins in capitals (`BOUND`, `STRLEN`, ...).
 
     In C-SPARQL also `TIMESTAMP`, of a variable and, as a second argument, the stream: a name, or the
-    variable of a GRAPH pattern.
+    variable of a GRAPH pattern. In EP-SPARQL also `DURATION`, `STARTTIME` and `ENDTIME`, without arguments.
     """
 
     name: str
@@ -263,9 +264,21 @@ class StreamPattern(Node):
     triples: Triples
 
 
+# --- patterns in time (EP-SPARQL, section 4.1 of its paper) ---------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Temporal(Node):
+    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself."""
+
+    operator: str  # "SEQ" | "EQUALS" | "OPTIONALSEQ" | "EQUALSOPTIONAL"
+    left: Group | Union | Temporal
+    right: Group
+
+
 Pattern = (
     Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
-    | StreamPattern
+    | StreamPattern | Temporal
 )  # fmt: skip
 
 
@@ -301,9 +314,16 @@ class Aggregation(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Within(Node):
+    """`WITHIN 10d`, of EP-SPARQL: microseconds, or a literal whose datatype is yet to be resolved."""
+
+    length: int | Literal
+
+
+@dataclass(frozen=True, slots=True)
 class Modifiers:
     """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end; in C-SPARQL, before all of
-    these, the AGGREGATE clauses and the FILTERs that stand after them."""
+    these, the AGGREGATE clauses and the FILTERs that stand after them; in EP-SPARQL, WITHIN."""
 
     group_by: tuple[Projection, ...] = ()
     having: tuple[Expression, ...] = ()
@@ -313,6 +333,7 @@ class Modifiers:
     values: Values | None = None
     aggregations: tuple[Aggregation, ...] = ()
     filters: tuple[Expression, ...] = ()
+    within: Within | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,13 +389,20 @@ class DatasetClause(Node):
 # --- continuous queries (C-SPARQL, sections 3.2 and 3.3 of its paper; times are microseconds) -----
 
 
+Consumption = typing.Literal["unrestricted", "recent", "chronological"]
+
+
 @dataclass(frozen=True, slots=True)
 class Registration(Node):
-    """`REGISTER QUERY name COMPUTED EVERY 5m AS`; the name is a word, or an IRI without its brackets."""
+    """`REGISTER QUERY name COMPUTED EVERY 5m AS`; the name is a word, or an IRI without its brackets.
+
+    In EP-SPARQL, CONSUMPTION says which events a pattern takes that several could be part of.
+    """
 
     kind: str  # "QUERY" | "STREAM"
     name: str
     every: int | None = None
+    consumption: Consumption = "unrestricted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,11 +423,11 @@ class PhysicalWindow(Node):
 
 @dataclass(frozen=True, slots=True)
 class StreamClause(Node):
-    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`."""
+    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window."""
 
     iri: Name
     named: bool
-    window: LogicalWindow | PhysicalWindow
+    window: LogicalWindow | PhysicalWindow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,5 +448,8 @@ class Query(Node):
 
     @property
     def is_continuous(self) -> bool:
-        """Whether it is registered and reports again and again, rather than being answered at once."""
-        return bool(self.registration or self.streams or self.stream_patterns)
+        """Whether it is registered and reports again and again, rather than being answered at once.
+
+        In EP-SPARQL every query is: without FROM STREAM it reads all streams.
+        """
+        return self.dialect == "epsparql" or bool(self.registration or self.streams or self.stream_patterns)

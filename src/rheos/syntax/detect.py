@@ -11,11 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+_OF_CSPARQL = ("AGGREGATE", "TIMESTAMP", "COMPUTED", "COMPUTE")
+_OF_EPSPARQL = (
+    "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", "GETDURATION", "GETSTARTTIME", "GETENDTIME", "WITHIN",
+    "CONSUMPTION",
+)  # fmt: skip
+
 # Nearly all texts of plain SPARQL end here.
-_HINT = re.compile("REGISTER|STREAM|AGGREGATE|TIMESTAMP", re.IGNORECASE)
+_HINT = re.compile("|".join(("REGISTER", "STREAM", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
 
 # What to pass over, longest first where two begin alike, and the words that are left. A hyphen belongs to the
-# word before it: it may be the name of a registered query.
+# word before it: it may be the name of a registered query. A bracket right after the name of a stream begins
+# a window.
 _TOKEN = r"""
       '{3}(?:[^'\\]|\\.|'(?!''))*'{3} | "{3}(?:[^"\\]|\\.|"(?!""))*"{3}
     | '(?:[^'\\\r\n]|\\.)*' | "(?:[^"\\\r\n]|\\.)*"
@@ -23,32 +30,43 @@ _TOKEN = r"""
     | <[^<>"{}|^`\\\x00-\x20]*>
     | [?$@][\w-]+
     | [\w.-]*:(?:[\w.:%-]|\\.)*
-    | (?P<word>[^\W\d][\w-]*)
+    | (?P<word>[^\W\d][\w-]*|[\[{])
     | [\d.-]+
 """
 _CLAUSE = "FROM STREAM"
+_WINDOW = "FROM STREAM ["
 _PATTERN = "STREAM"
-_CSPARQL = {"REGISTER", "AGGREGATE", "TIMESTAMP", _CLAUSE}
+_SHOWING = {"REGISTER", _PATTERN, *_OF_CSPARQL, *_OF_EPSPARQL}
 
 
 def detect(text: str) -> str:
-    """`cqels` for a text with a STREAM pattern, `csparql` for one with REGISTER, FROM STREAM, AGGREGATE or
-    timestamp(), else `sparql`."""
+    """`cqels` for a text with a STREAM pattern, `epsparql` for one with a word of that language, or with FROM
+    STREAM and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else `sparql`.
+    """
     found = {mark for mark, _ in _marks(text)}
     if _PATTERN in found:
         return "cqels"
-    return "csparql" if found & _CSPARQL else "sparql"
+    if found.intersection(_OF_EPSPARQL) or (_CLAUSE in found and not found & {_WINDOW, *_OF_CSPARQL}):
+        return "epsparql"
+    return "csparql" if found else "sparql"
 
 
-def mixture(text: str) -> int | None:
-    """Where the second kind begins in a text with windows in FROM STREAM and STREAM patterns, else None."""
-    first = None
+def mixture(text: str) -> tuple[str, int] | None:
+    """What a text mixes and where the second kind begins, if it has patterns of two languages of streams."""
+    events = ""
+    found: set[str] = set()
     for mark, index in _marks(text):
-        if mark not in (_CLAUSE, _PATTERN):
-            continue
-        if first not in (None, mark):
-            return index
-        first = mark
+        if mark in _OF_EPSPARQL:
+            events = events or f"EP-SPARQL ({text[index : index + len(mark)]})"
+        elif mark in (_CLAUSE, _WINDOW, _PATTERN):
+            found.add(mark)
+        kinds = [events] if events else []
+        # Without a window, FROM STREAM may be of EP-SPARQL.
+        if _WINDOW in found or {_CLAUSE, _PATTERN} <= found:
+            kinds.append("C-SPARQL windows (FROM STREAM)")
+        kinds += ["CQELS-QL patterns (STREAM in WHERE)"] if _PATTERN in found else []
+        if len(kinds) > 1:
+            return " and ".join(sorted(kinds)), index
     return None
 
 
@@ -56,17 +74,18 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
     """What shows the language of a text: words of one language alone, each with its place."""
     if _HINT.search(text) is None:
         return
-    words = _words(text)
-    before = ""
-    for word, index in words:
-        if word == "STREAM":
-            yield (_CLAUSE if before in ("FROM", "NAMED") else _PATTERN), index
-        elif word in _CSPARQL:
+    words = [("", 0), *_words(text), ("", 0), ("", 0)]
+    named = -1  # the word that is the name of a registered query, whatever it is
+    for at in range(1, len(words) - 2):
+        word, index = words[at]
+        if at in (named - 1, named):
+            continue
+        if word == "STREAM" and words[at - 1][0] in ("FROM", "NAMED"):
+            yield (_WINDOW if words[at + 2][0] == "[" else _CLAUSE), index
+        elif word in _SHOWING:
             yield word, index
-        if word == "REGISTER":  # QUERY or STREAM and the name follow; any word may be that
-            next(words, None)
-            next(words, None)
-        before = word
+        if word == "REGISTER":  # QUERY or STREAM and the name follow
+            named = at + 2
 
 
 def _words(text: str) -> Iterator[tuple[str, int]]:

@@ -22,6 +22,7 @@ _CALL = {"FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "BOUND", "EXISTS", "N
 _SIGN = {"BANG", "PLUS", "DASH"}
 _OPERATOR = {"OR", "AND", "EQUAL", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
 _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
+_TEMPORAL = {"SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"}
 _OPERATION = {"WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"}
 
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
@@ -38,7 +39,11 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
     ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM"}),
-    ("a modifier (ORDER BY, LIMIT, ...)", {"_ORDER", "_LIMIT"}, {"_GROUP", "_HAVING", "_OFFSET", "VALUES"}),
+    (
+        "a modifier (ORDER BY, LIMIT, ...)",
+        {"_ORDER", "_LIMIT"},
+        {"_GROUP", "_HAVING", "_OFFSET", "VALUES", "WITHIN"},
+    ),
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
     ("a variable", {"VAR"}, set()),
@@ -80,6 +85,8 @@ def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
 
     start = problem.pos_in_stream or 0
     word = _glued_word(text, start)
+    if token is not None and token.type in _TEMPORAL and (message := _no_group_before(word, token, accepted)):
+        return Fault(message, locate(text, start if word is None else word.start()))
     if word is not None:
         return Fault(f"there is no keyword or function {_shown(word[0])}", locate(text, word.start()))
     beginning = _WORD.match(text, start)
@@ -144,6 +151,19 @@ def _glued_word(text: str, start: int) -> re.Match[str] | None:
     return None if text[start - 1 : start] in ("?", "$", ":", "@") else _WORD.match(text, start)
 
 
+def _no_group_before(word: re.Match[str] | None, token: Token, accepted: set[str]) -> str | None:
+    """What is wrong with SEQ or its like in a place where no group is to its left. Of OPTIONALSEQ the first
+    half is read as OPTIONAL there."""
+    operator = (token if word is None else word[0]).upper()
+    if operator not in _TEMPORAL:
+        return None
+    if word is not None or "FILTER" in accepted:
+        return f"{operator} needs a group in braces directly before it, as in {{ ... }} {operator} {{ ... }}"
+    if "_ORDER" in accepted:
+        return f"{operator} stands inside WHERE, as in WHERE {{ {{ ... }} {operator} {{ ... }} }}"
+    return None
+
+
 def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str]) -> str | None:
     """What is wrong with something that began well, or belongs elsewhere; None if nothing is known."""
     rest = text[start:]
@@ -158,11 +178,19 @@ def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str
         return f"{_shown(str(token))} reads as an IRI here; for a comparison, put a space after '<'"
     if kind in _CALL and {"VAR", "LPAR"} <= accepted and not accepted & _IRI:
         return f"an expression in SELECT needs brackets and a name, as in ({token}(...) AS ?name)"
+    if kind == "_AS" and "_WHERE" in accepted:
+        return "an expression needs brackets where another AS comes before it, as in (-?x AS ?y)"
+    if kind == "STREAM" and "FILTER" in accepted:
+        return "STREAM patterns belong to CQELS-QL; here FROM STREAM, before WHERE, names the streams"
+    if kind == "LSQB" and "_WHERE" in accepted and _STREAM_CLAUSE.search(text, 0, start):
+        return "windows belong to C-SPARQL; in EP-SPARQL, FILTER(getDURATION() < ...) bounds a pattern"
     if kind not in (None, "QUESTION"):
         return None
     if rest.startswith(("'", '"')):
         return _malformed_string(rest)
     call = re.match(r"([^\W\d]\w*)\s*\(", rest)
+    if call and "FUNCTION" in accepted and call[1].upper() in _OF_INTERVALS:
+        return f"{call[1]}() is of EP-SPARQL, where solutions have intervals"
     if call and "FUNCTION" in accepted:
         return f"there is no function {_shown(call[1])}"
     return next((message for sign, message in _UNFINISHED.items() if rest.startswith(sign)), None)
@@ -176,6 +204,8 @@ _UNFINISHED = {
     "%": "in a name, '%' needs two hexadecimal digits after it",
     "\\": "in a name, a backslash can only stand before one of _~.-!$&'()*+,;=/?#@%",
 }
+_OF_INTERVALS = {"GETDURATION", "GETSTARTTIME", "GETENDTIME"}
+_STREAM_CLAUSE = re.compile(r"\bSTREAM\s*(?:<[^<>]*>|[^\s<>]*:[^\s<>]*)\s*\Z", re.IGNORECASE)
 _FRACTION = re.compile(r"\.\d")
 _HYPHENATED = re.compile(r"[?$]\w+(?:-\w+)+\Z")
 _STRING = re.compile(

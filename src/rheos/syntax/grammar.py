@@ -31,6 +31,10 @@ DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
         ("rheos.syntax.csparql", "CSparqlBuilder"),
     ),
     "cqels": (("sparql.lark", "continuous.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
+    "epsparql": (
+        ("sparql.lark", "continuous.lark", "epsparql.lark"),
+        ("rheos.syntax.epsparql", "EpSparqlBuilder"),
+    ),
     "update": (("sparql.lark", "update.lark"), ("rheos.syntax.update", "UpdateBuilder")),
 }
 

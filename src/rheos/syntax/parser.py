@@ -65,8 +65,8 @@ def _one_language(text: str) -> None:
     """Each grammar would say no more than that it does not know the word of the other."""
     mixed = mixture(text)
     if mixed is not None:
-        message = "this mixes C-SPARQL windows (FROM STREAM) and CQELS-QL patterns (STREAM in WHERE)"
-        raise Fault(f"{message}; a query has one kind only", explain.locate(text, mixed))
+        kinds, index = mixed
+        raise Fault(f"this mixes {kinds}; a query has one kind only", explain.locate(text, index))
 
 
 # An escaped backslash goes first: the `u` in "\\u0041" is just a letter.

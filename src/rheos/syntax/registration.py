@@ -1,4 +1,4 @@
-"""The reductions of REGISTER, which C-SPARQL and CQELS-QL share, come in, their nodes go out."""
+"""The reductions of REGISTER, which the languages of streams share, come in, their nodes go out."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
 and a blank node label stays inside one basic graph pattern (5.1.1). In C-SPARQL, AGGREGATE needs a new
-variable and takes its others from WHERE (3.4 of its paper); `continuous.py` and `arriving.py` have the rules
-about streams.
+variable and takes its others from WHERE (3.4 of its paper); `continuous.py`, `arriving.py` and `detecting.py`
+have the rules about streams.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class _Checker:
                 self._labels(triples, self._new_block())
                 scope = _variables(triples)
                 return scope | {name.name} if isinstance(name, ast.Var) else scope
+            case ast.Temporal(left=left, right=right):
+                return self._nested(left) | self.group(right)
             case ast.SubSelect(query=query):
                 return self.select(query)
             case ast.Minus(pattern=pattern):
@@ -142,7 +144,7 @@ class _Checker:
         visible = self.rows(query.where, query.modifiers)
         keys = self.modifiers(query.modifiers, visible)
         items = query.projection or ()
-        aggregated = any(map(_has_aggregate, _expressions(query)))
+        aggregated = bool(aggregates(query))
         grouped = bool(query.modifiers.group_by) or aggregated
         given = _given(query.modifiers.values)
         if query.projection is None:
@@ -222,13 +224,16 @@ def _must_be_grouped(variable: ast.Var, scope: Names) -> None:
         raise Fault(f"{message}; SAMPLE(?{variable.name}) would take any of its values", variable.position)
 
 
-def nodes(tree: Any) -> Iterator[ast.Node]:
-    """Each node of a piece of a tree, patterns of EXISTS and sub-selects included, roughly as written."""
+def nodes(tree: Any, closed: tuple[type[ast.Node], ...] = ()) -> Iterator[ast.Node]:
+    """Each node of a piece of a tree, patterns of EXISTS and sub-selects included, roughly as written; of
+    those that are `closed`, nothing that is in them."""
     pending = [tree]
     while pending:
         item = pending.pop()
         if isinstance(item, ast.Node):
             yield item
+        if isinstance(item, closed):
+            continue
         if isinstance(item, tuple):
             pending.extend(reversed(item))
         elif is_dataclass(item):
@@ -251,16 +256,18 @@ def _walk(expression: ast.Expression) -> Iterator[tuple[ast.Expression, bool]]:
                 pending.append((argument, True))
 
 
-def _has_aggregate(expression: ast.Expression) -> bool:
-    return any(isinstance(node, ast.Aggregate) for node, _ in _walk(expression))
-
-
 def _outside_aggregates(expression: ast.Expression) -> Iterator[ast.Var]:
     return (node for node, inside in _walk(expression) if isinstance(node, ast.Var) and not inside)
 
 
+def aggregates(query: ast.SelectQuery) -> list[ast.Aggregate]:
+    """The aggregates of a query itself: one of them makes the whole query a grouped one."""
+    found = (node for expression in _expressions(query) for node, _ in _walk(expression))
+    return [node for node in found if isinstance(node, ast.Aggregate)]
+
+
 def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
-    """Where an aggregate makes the whole query a grouped one."""
+    """Where an aggregate can stand."""
     for item in query.projection or ():
         if item.expression is not None:
             yield item.expression

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from rheos.sql.functions import casts, hashes, logic, numbers, regex, strings, terms, times
+from rheos.sql.functions import (
+    casts,
+    hashes,
+    logic,
+    numbers,
+    occurrence,
+    regex,
+    strings,
+    sums,
+    terms,
+    times,
+)
 from rheos.sql.functions.table import Function
 
 FUNCTIONS: dict[str, Function] = {
     name: function
-    for family in (logic, numbers, strings, regex, terms, times, hashes, casts)
+    for family in (logic, numbers, sums, strings, regex, terms, times, occurrence, hashes, casts)
     for name, function in family.FUNCTIONS.items()
 }
 

@@ -1,4 +1,7 @@
-"""Arithmetic (17.3) and functions on numbers (17.4.4): numbers come in, one of the promoted type goes out."""
+"""Arithmetic (17.3) and functions on numbers (17.4.4): numbers come in, one of the promoted type goes out.
+
+The sums are not in the table: `sums.py` has those, of numbers and of what else can be added.
+"""
 
 from __future__ import annotations
 
@@ -202,12 +205,8 @@ def random(scope: Scope) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "+": function(plus, 2),
-    "-": function(minus, 2),
     "*": function(times, 2),
     "/": function(divided, 2),
-    "unary-": function(negated, 1),
-    "unary+": function(unchanged, 1),
     "ABS": function(absolute, 1),
     "CEIL": function(ceiling, 1),
     "FLOOR": function(floor, 1),

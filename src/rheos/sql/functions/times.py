@@ -6,12 +6,13 @@ A well-formed lexical form has its parts in fixed places, so no date is computed
 from __future__ import annotations
 
 from rheos.sql import constants as c
-from rheos.sql import decode
+from rheos.sql import decode, durations
 from rheos.sql.computed import LiteralValue, NumberValue, TextValue, integer
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
+from rheos.sql.temporal import DurationValue
 from rheos.sql.values import ErrorValue, TermValue, Value
-from rheos.sql.views import exact_number, once
+from rheos.sql.views import Duration, exact_number, once
 
 DAYS = (c.DATE_TIME, c.DATE)
 HOURS = (c.DATE_TIME,)
@@ -59,6 +60,8 @@ def seconds(scope: Scope, value: Value) -> Value:
 
 def zone(scope: Scope, value: Value) -> str | None:
     """`Z`, `+hh:mm`, or nothing."""
+    if value.moment and value.moment.zone is not None:
+        return value.moment.zone
     text = lexical_form(scope, value, DAYS)
     return text and once(scope, scope.dialect.extract(text, f"({c.ZONE_FORM})$", 1))
 
@@ -73,18 +76,16 @@ def zone_duration(scope: Scope, value: Value) -> Value:
     found = zone(scope, value)
     if found is None:
         return ErrorValue(scope)
+    return DurationValue(scope, Duration(durations.DAY_TIME, 0, once(scope, offset(scope, found))))
+
+
+def offset(scope: Scope, zone: str) -> str:
+    """How far the clocks of a zone are ahead, in microseconds; NULL for no zone."""
     d = scope.dialect
-    sign = f"CASE WHEN {d.starts_with(found, d.string('-'))} THEN '-PT' ELSE 'PT' END"
-    hours, minutes = (f"CAST({d.substring(found, start, 2)} AS INT)" for start in (2, 5))
-    parts = " || ".join(
-        f"CASE WHEN {part} = 0 THEN '' ELSE {d.cast_text(part)} || '{unit}' END"
-        for part, unit in ((hours, "H"), (minutes, "M"))
-    )
-    text = (
-        f"CASE WHEN {found} = '' THEN NULL WHEN {found} IN ('Z', '+00:00', '-00:00') THEN 'PT0S'"
-        f" ELSE {sign} || {parts} END"
-    )
-    return LiteralValue(scope, text, c.DAY_TIME_DURATION)
+    sign = f"CASE WHEN {d.starts_with(zone, d.string('-'))} THEN -1 ELSE 1 END"
+    hours, minutes = (f"CAST({d.substring(zone, start, 2)} AS BIGINT)" for start in (2, 5))
+    away = f"{sign} * ({hours} * {durations.HOUR} + {minutes} * {durations.MINUTE})"
+    return f"CASE WHEN {zone} = '' THEN NULL WHEN {zone} = 'Z' THEN 0 ELSE {away} END"
 
 
 def latest(scope: Scope, *values: Value) -> Value:

@@ -1,0 +1,88 @@
+"""Hours, events and a seed come in; the pressure that a buoy measures goes out as a stream.
+
+The pressure is that of the water above the sea bed, in millimetres of it: a tide of four constituents, a
+little noise, and the planted tsunamis, each a train of waves that fades within hours. The tide is smooth
+enough for the prediction of the EP-SPARQL paper, a polynomial through the values of the last three hours, to
+be right to a few millimetres; a tsunami is more than 30 of them away from it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rheos.bench.events.elements import HOUR, decimal, element, write
+
+SEA = "http://example.org/sea#"
+STREAM = "http://example.org/stream/buoy"
+BUOY = f"<{SEA}buoy46073>"
+
+EVERY = 15  # seconds, as the buoys of the NDBC measure
+# Once an hour, and when a prediction from there is due: enough to predict by, and much less to read.
+SPARSE = (0, 315)
+
+WEIGHTS = (1.16818457031250, -0.28197558593750, 0.14689746093750, -0.03310644531250)
+AHEAD = 315  # seconds from the last value to what is predicted
+THRESHOLD = 30  # millimetres, in the North Pacific
+
+DEPTH = 2_987_000.0
+# Amplitude in millimetres, period in hours: M2, S2, K1 and O1.
+TIDE = ((420.0, 12.4206), (90.0, 12.0), (380.0, 23.9345), (250.0, 25.8193))
+NOISE = 2.0  # millimetres at most
+WAVE, WAVE_PERIOD, FADES = 110.0, 0.35, 1.2  # millimetres, hours, hours
+
+PLACES = ("Atka", "Nikolski", "Saint Paul", "Unalaska")  # around the Bering Sea
+
+_PRESSURE, _WARNS, _NAME = (f"<{SEA}{name}>" for name in ("pressure", "warns", "name"))
+
+
+def pressure(hours: float, tsunamis: Sequence[float]) -> float:
+    """Millimetres of water so many hours after the start, with waves from some hours on."""
+    tide = sum(height * math.cos(2 * math.pi * hours / period) for height, period in TIDE)
+    waves = 0.0
+    for start in tsunamis:
+        since = hours - start
+        if since > 0:
+            waves += WAVE * math.exp(-since / FADES) * math.sin(2 * math.pi * since / WAVE_PERIOD)
+    return DEPTH + tide + waves
+
+
+def lines(
+    hours: int,
+    tsunamis: Sequence[float] = (),
+    seed: int = 42,
+    moments: Sequence[int] = range(0, HOUR, EVERY),
+) -> Iterator[str]:
+    """The readings in order of time, at the same seconds of every hour."""
+    pick = random.Random(seed).random
+    for hour in range(hours):
+        for second in moments:
+            time = hour * HOUR + second
+            value = pressure(time / HOUR, tsunamis) + NOISE * (2 * pick() - 1)
+            yield element(f"{BUOY} {_PRESSURE} {decimal(value, 1)}", time)
+
+
+def static_lines() -> Iterator[str]:
+    """The places that a buoy warns, as N-Triples."""
+    for number, name in enumerate(PLACES):
+        place = f"<{SEA}place{number}>"
+        yield f"{BUOY} {_WARNS} {place} .\n"
+        yield f'{place} {_NAME} "{name}" .\n'
+
+
+def write_places(path: Path) -> Path:
+    """The background knowledge as N-Triples."""
+    return write(path, static_lines())
+
+
+def write_pressure(
+    path: Path,
+    hours: int,
+    tsunamis: Sequence[float] = (),
+    seed: int = 42,
+    moments: Sequence[int] = range(0, HOUR, EVERY),
+) -> Path:
+    """The stream as a file."""
+    return write(path, lines(hours, tsunamis, seed, moments))

@@ -1,0 +1,223 @@
+"""Events: the pattern of an EP-SPARQL query comes in, patterns for the solutions that new events complete go
+out, and how long each of them may last.
+
+A solution occurs in an interval of time. By the semantics of the operators it depends on nothing that ends
+after it does, so what a batch adds are the solutions that end in it; each has a new event where it ends.
+Background knowledge matches at any time and takes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import reduce
+
+from rheos.algebra.expressions import Expression
+from rheos.algebra.nodes import (
+    Distinct,
+    EqJoin,
+    EqLeftJoin,
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Project,
+    Recent,
+    Reduced,
+    SeqJoin,
+    SeqRightJoin,
+    StreamPattern,
+    Union,
+    Values,
+)
+from rheos.algebra.rewrite import below, bottom_up, has_streams
+from rheos.optimize.durations import condition_bound, least
+
+NOTHING = Values((), ())
+Wrap = Callable[[Node], Node]
+
+
+def branches(node: Node) -> list[Node]:
+    """A pattern as patterns whose solutions, taken together, are its own, and of which each either is static
+    or has an event in every solution.
+
+    A static solution holds at any time, so what is optional beside it may be there or not.
+    """
+    match node:
+        case Union(left, right):
+            return branches(left) + branches(right)
+        case Join(left, right):
+            return [Join(one, other) for one in branches(left) for other in branches(right)]
+        case SeqJoin(left, right) | EqJoin(left, right):
+            return [timed(node, one, other) for one in branches(left) for other in branches(right)]
+        case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
+            return [found for one in branches(left) for found in _beside(node, one, right, condition, Join)]
+        case SeqRightJoin(left, right, condition):
+            return [
+                found
+                for one in branches(right)
+                for found in _beside(node, one, left, condition, lambda kept, other: Join(other, kept))
+            ]
+        case Minus(left, right):
+            return [
+                Minus(one, whole(right) if has_streams(one) else whole(right, static_only=True))
+                for one in branches(left)
+            ]
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
+            return [replace(node, pattern=branch) for branch in branches(node.pattern)]
+        case Recent(pattern):
+            return [replace(node, pattern=whole(pattern, events_only=True))]
+    return [node]
+
+
+def timed(node: SeqJoin | EqJoin, left: Node, right: Node) -> Node:
+    """The join of two sides in time; a static one is there whenever the other is."""
+    if has_streams(left) and has_streams(right):
+        return replace(node, left=left, right=right)
+    return Join(left, right)
+
+
+def _beside(
+    node: LeftJoin | EqLeftJoin | SeqRightJoin,
+    kept: Node,
+    optional: Node,
+    condition: Expression | None,
+    join: Callable[[Node, Node], Node],
+) -> list[Node]:
+    """The solutions with something optional, for those of one branch of what is not."""
+    if has_streams(kept):
+        if isinstance(node, SeqRightJoin):
+            return [replace(node, left=whole(optional), right=kept)]
+        return [replace(node, left=kept, right=whole(optional))]
+    joined = (join(kept, other) for other in branches(optional))
+    return [kept, *(one if condition is None else Filter(condition, one) for one in joined)]
+
+
+def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -> Node:
+    """The pattern as the union of its branches."""
+    found = [
+        branch
+        for branch in branches(node)
+        if not (static_only and has_streams(branch)) and not (events_only and not has_streams(branch))
+    ]
+    return reduce(Union, found) if found else NOTHING
+
+
+def completed(node: Node) -> list[Node]:
+    """The patterns of the solutions that new events complete, for a pattern without UNION."""
+    match node:
+        case StreamPattern():
+            return [replace(node, part="new")]
+        case Join(left, right):
+            found: list[Node] = [Join(one, right) for one in completed(left)]
+            return found + [Join(old(left), other) for other in completed(right)]
+        case SeqJoin(left, right):
+            return [SeqJoin(left, other) for other in completed(right)]
+        case EqJoin(left, right):
+            return [EqJoin(one, other) for one in completed(left) for other in completed(right)]
+        case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
+            return [replace(node, left=one) for one in completed(left)]
+        case SeqRightJoin(_, right):
+            return [replace(node, right=one) for one in completed(right)]
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
+            return [replace(node, pattern=one) for one in completed(node.pattern)]
+        case Recent():
+            return [node]
+    return []
+
+
+def without_nothing(node: Node) -> Node:
+    """The node, or something simpler if one of its operands has no solutions."""
+
+    def empty(operand: Node) -> bool:
+        return isinstance(operand, Values) and not operand.rows
+
+    match node:
+        case Union(left, right):
+            return right if empty(left) else left if empty(right) else node
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            return NOTHING if empty(left) or empty(right) else node
+        case LeftJoin(kept, other) | EqLeftJoin(kept, other) | SeqRightJoin(other, kept) | Minus(kept, other):
+            return NOTHING if empty(kept) else kept if empty(other) else node
+        case (
+            Filter(pattern=pattern)
+            | Extend(pattern)
+            | Project(pattern)
+            | Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Recent(pattern)
+        ):
+            return NOTHING if empty(pattern) else node
+    return node
+
+
+def always_occurs(node: Node) -> bool:
+    """Whether every solution of a pattern has an event."""
+    match node:
+        case StreamPattern() | Recent():
+            return True
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            return always_occurs(left) or always_occurs(right)
+        case Union(left, right):
+            return always_occurs(left) and always_occurs(right)
+        case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
+            return always_occurs(left)
+        case SeqRightJoin(_, right):
+            return always_occurs(right)
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
+            return always_occurs(node.pattern)
+    return False
+
+
+def old(node: Node) -> Node:
+    """A pattern on the events before the batch, and on static data."""
+    return bottom_up(
+        node, lambda leaf: replace(leaf, part="old") if isinstance(leaf, StreamPattern) else leaf
+    )
+
+
+# --- how long --------------------------------------------------------------------------------------------
+
+
+def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
+    """For every pattern in a pattern, itself included, the longest duration of those of its solutions that
+    can be part of one that is not longer than the bound; None if there is no longest."""
+    found: dict[Node, int | None] = {}
+
+    def note(inner: Node, limit: int | None) -> None:
+        # The same pattern may stand in two places: it has the longer of the two.
+        known = found.get(inner, limit)
+        found[inner] = None if known is None or limit is None else max(known, limit)
+        match inner:
+            case Filter(condition, pattern):
+                note(pattern, least(limit, condition_bound(condition)))
+            case LeftJoin(left, right, condition):
+                note(left, limit)
+                note(right, condition_bound(condition))
+            case SeqRightJoin(left, right, condition):
+                note(left, condition_bound(condition))
+                note(right, limit)
+            case EqLeftJoin(left, right):
+                note(left, limit)
+                note(right, limit)
+            case Minus(left, right):
+                note(left, limit)
+                note(right, None)
+            case Recent(pattern):
+                note(pattern, None)
+            case _:
+                for operand in below(inner):
+                    note(operand, limit)
+
+    note(node, bound)
+    return found
+
+
+def all_patterns(nodes: Iterable[Node]) -> Node:
+    """The union of patterns."""
+    found = list(nodes)
+    return reduce(Union, found) if found else NOTHING

@@ -1,0 +1,281 @@
+"""Durations of XML Schema: terms come in; months and microseconds, their order and their text go out.
+
+A duration is two numbers of one sign: months, and all that is shorter as microseconds. Values are known
+within limits that leave room in a BIGINT for a duration that is added to a date or to another duration, and
+keep dates among those that DuckDB has. What goes beyond, or has more digits than microseconds, is treated as
+ill-formed: to cut digits off would make different durations equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+from rheos.sql import constants as c
+from rheos.sql import decode
+from rheos.sql.dialect import EXACT, Dialect
+from rheos.sql.scope import Scope
+from rheos.sql.views import TRUE, Duration, grouped, named, once
+
+# The kinds are sets of bits, so that `|` is the type of a sum: of both parts comes an xsd:duration.
+DAY_TIME, YEAR_MONTH, ANY = 1, 2, 3
+KINDS = {c.DAY_TIME_DURATION: DAY_TIME, c.YEAR_MONTH_DURATION: YEAR_MONTH, c.DURATION: ANY}
+
+DAY, HOUR, MINUTE, SECOND = c.MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1_000_000
+
+# The most that the forms below can say: 183,332 years, and 72,000 years in microseconds.
+MOST_MONTHS = 99_999 * 12 + 999_999
+MOST_MICROS = 2**61
+
+# Lexical forms (XSD 1.1, 3.3.6.2, 3.4.26, 3.4.27) up to those limits, zeros in front or at the end aside.
+# That something must follow P and T is asked apart: a pattern of all the ways to do so would be long.
+_MONTHS = "(?:0*[0-9]{1,5}Y)?(?:0*[0-9]{1,6}M)?"
+_TIME = r"(?:T(?:0*[0-9]{1,8}H)?(?:0*[0-9]{1,9}M)?(?:0*[0-9]{1,12}(?:\.[0-9]{1,6}0*)?S)?)?"
+_DAYS = rf"(?:0*[0-9]{{1,7}}D)?{_TIME}"
+_FORMS = {c.DURATION: _MONTHS + _DAYS, c.DAY_TIME_DURATION: _DAYS, c.YEAR_MONTH_DURATION: _MONTHS}
+_ENDS = "|".join(form + re.escape('"' + decode.suffix_of(datatype)) for datatype, form in _FORMS.items())
+_TERM = rf'\A"-?P(?:{_ENDS})\z'
+
+# XSD 1.1, 3.3.6.1: a duration is less than another if it is when added to each of these.
+REFERENCES = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
+
+
+def read(lexical: str, datatype: str | None) -> Duration | None:
+    """The value of a literal that is known when the query is compiled."""
+    form = _FORMS.get(datatype or "")
+    if form is None or not re.fullmatch(f"-?P{form}", lexical) or lexical[-1] in "PT":
+        return None
+
+    def part(text: str, unit: str) -> Decimal:
+        found = re.search(rf"([0-9.]+){unit}", text)
+        return Decimal(found[1]) if found else Decimal(0)
+
+    days, _, time = lexical.partition("T")
+    sign = -1 if lexical[0] == "-" else 1
+    months = part(days, "Y") * 12 + part(days, "M")
+    micros = part(days, "D") * DAY
+    micros += part(time, "H") * HOUR + part(time, "M") * MINUTE + part(time, "S") * SECOND
+    return Duration(KINDS[datatype or ""], sign * int(months), sign * int(micros))
+
+
+# --- terms that are known at run time only -------------------------------------------------------
+
+
+def well_formed(scope: Scope, term: str) -> str:
+    """Whether a term is a duration. Their datatypes alone end like this, so that others are told at once."""
+    d = scope.dialect
+    matches = d.matches(term, d.string(_TERM))
+    unfinished = d.matches(term, d.string('[PT]"'))
+    return scope.share(f"({d.ends_with(term, d.string('uration>'))} AND {matches} AND NOT {unfinished})")
+
+
+def of_term(scope: Scope, term: str) -> Duration:
+    d, valid = scope.dialect, well_formed(scope, term)
+    kind = (
+        f"CASE WHEN {decode.has_datatype(d, term, c.DURATION)} THEN {ANY}"
+        f" WHEN {decode.has_datatype(d, term, c.DAY_TIME_DURATION)} THEN {DAY_TIME}"
+        f" WHEN {decode.has_datatype(d, term, c.YEAR_MONTH_DURATION)} THEN {YEAR_MONTH} END"
+    )
+    months = scope.share(f"CASE WHEN {valid} THEN {_months_of_term(d, term)} END")
+    micros = scope.share(f"CASE WHEN {valid} THEN {_micros_of_term(d, term)} END")
+    return Duration(kind, months, micros)
+
+
+def _part(d: Dialect, term: str, pattern: str, kind: str) -> str:
+    found = f"NULLIF({d.extract(term, pattern, 1)}, '')"
+    return f"COALESCE({d.try_cast(found, kind)}, 0)"
+
+
+def _sign(d: Dialect, term: str) -> str:
+    below_zero = d.starts_with(term, d.string('"-'))
+    return f"CASE WHEN {below_zero} THEN -1 ELSE 1 END"
+
+
+def _months_of_term(d: Dialect, term: str) -> str:
+    years = _part(d, term, "P([0-9]+)Y", "INT")
+    months = _part(d, term, "P(?:[0-9]+Y)?([0-9]+)M", "INT")
+    return f"{_sign(d, term)} * ({years} * 12 + {months})"
+
+
+def _micros_of_term(d: Dialect, term: str) -> str:
+    days = _part(d, term, "([0-9]+)D", "BIGINT")
+    hours = _part(d, term, "T([0-9]+)H", "BIGINT")
+    minutes = _part(d, term, "T(?:[0-9]+H)?([0-9]+)M", "BIGINT")
+    seconds = _part(d, term, "([0-9.]+)S", "DECIMAL(18,6)")
+    total = f"{days} * {DAY} + {hours} * {HOUR} + {minutes} * {MINUTE}"
+    return f"{_sign(d, term)} * ({total} + CAST({seconds} * {SECOND} AS BIGINT))"
+
+
+# --- order ---------------------------------------------------------------------------------------
+
+
+def equal(a: Duration, b: Duration) -> str:
+    """Part by part (F&O, 8.2.5): P1Y is P12M and P1D is PT24H, but no number of days is a month."""
+    if a.months == b.months:
+        return f"{a.micros} = {b.micros}"
+    # Not AND: months may be known where there is no duration.
+    return f"CASE {a.micros} = {b.micros} WHEN TRUE THEN {a.months} = {b.months} WHEN FALSE THEN FALSE END"
+
+
+def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bool = True) -> str:
+    """`<`, `>`, `<=` or `>=` by the partial order of XML Schema; NULL where the durations have none.
+
+    Without `strict`, NULL may stand for FALSE.
+    """
+    before, after = str(operator[0] == "<").upper(), str(operator[0] == ">").upper()
+    if isinstance(a.months, int) and isinstance(b.months, int):
+        if a.months == b.months:
+            return f"{a.micros} {operator} {b.micros}"
+        apart = [_days(at, a.months) - _days(at, b.months) for at in REFERENCES]
+        less = f"{a.micros} < {_plus(b.micros, -max(apart) * DAY)}"
+        greater = f"{a.micros} > {_plus(b.micros, -min(apart) * DAY)}"
+        if not strict:
+            return less if before == TRUE else greater
+        return f"CASE WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
+
+    def test(a: Duration, b: Duration) -> str:
+        pairs = list(zip(_added(scope.dialect, a), _added(scope.dialect, b), strict=True))
+        less, greater = (" AND ".join(f"{one} {sign} {other}" for one, other in pairs) for sign in ("<", ">"))
+        return (
+            f"CASE WHEN {a.months} = {b.months} THEN {a.micros} {operator} {b.micros}"
+            f" WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
+        )
+
+    return _repeated(scope, a, lambda a: _repeated(scope, b, lambda b: test(a, b)))
+
+
+def _repeated(scope: Scope, duration: Duration, body: Callable[[Duration], str]) -> str:
+    def with_months(months: int | str) -> str:
+        if isinstance(duration.micros, int):
+            return body(replace(duration, months=months))
+        return named(scope, duration.micros, lambda micros: body(Duration(duration.kind, months, micros)))
+
+    return (
+        with_months(duration.months)
+        if isinstance(duration.months, int)
+        else named(scope, duration.months, with_months)
+    )
+
+
+def key(d: Dialect, duration: Duration) -> str:
+    """What durations are sorted by: where they end if they start at the first of the references, which keeps
+    the partial order, and then their months, of which there are fewer than ten million."""
+    if isinstance(duration.months, int):
+        return str(duration.micros)
+    months = f"CAST({duration.months} AS DECIMAL(9,0)) * CAST(0.0000001 AS DECIMAL(8,7))"
+    return d.add(f"CAST({_added(d, duration)[0]} AS {EXACT})", months)
+
+
+def _days(reference: tuple[int, int], months: int) -> int:
+    """The first day, counted from 1970, of the month so many months after another."""
+    year, month = divmod(reference[0] * 12 + reference[1] - 3 + months, 12)
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 - 719_468
+
+
+def _added(d: Dialect, duration: Duration) -> list[int | str]:
+    """The microseconds since 1970 of a duration added to each of the references."""
+    months, micros = duration.months, duration.micros
+    if isinstance(months, int):
+        return [_plus(micros, _days(at, months) * DAY) for at in REFERENCES]
+    return [f"{d.months_later(str(_days(at, 0)), months)} * {DAY} + {micros}" for at in REFERENCES]
+
+
+def _plus(micros: int | str, more: int) -> int | str:
+    if isinstance(micros, int):
+        return micros + more
+    return f"{micros} + {more}" if more >= 0 else f"{micros} - {-more}"
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def text(scope: Scope, duration: Duration) -> str:
+    """The canonical lexical form (XSD 1.1, E.2): `P1Y2M`, `-P3DT4H`, `PT1.5S`, `PT0S`."""
+    d, months = scope.dialect, duration.months
+    all_micros = once(scope, str(duration.micros))
+    micros = once(scope, f"abs({all_micros})")
+    of_day, of_minute = f"({micros} % {DAY})", f"({micros} % {MINUTE})"
+    counts = []
+    negative, nothing = f"{all_micros} < 0", f"{all_micros} = 0"
+    if months != 0:
+        all_months = once(scope, str(months))
+        counts += [(d.whole_quotient(f"abs({all_months})", 12), "Y"), (f"abs({all_months}) % 12", "M")]
+        negative, nothing = f"({negative} OR {all_months} < 0)", f"({nothing} AND {all_months} = 0)"
+    counts.append((d.whole_quotient(micros, DAY), "D"))
+    date = " || ".join(_count(d, count, unit) for count, unit in counts)
+    hours = d.whole_quotient(of_day, HOUR)
+    minutes = d.whole_quotient(f"({micros} % {HOUR})", MINUTE)
+    whole, fraction = d.whole_quotient(of_minute, SECOND), f"({micros} % {SECOND})"
+    digits = f"{d.cast_text(whole)} || '.' || lpad({d.cast_text(fraction)}, 6, '0')"
+    seconds = f"{d.trim_end(d.trim_end(f'({digits})', '0'), '.')} || 'S'"
+    time = (
+        f"'T' || {_count(d, hours, 'H')} || {_count(d, minutes, 'M')}"
+        f" || CASE WHEN {of_minute} = 0 THEN '' ELSE {seconds} END"
+    )
+    return (
+        f"CASE WHEN {nothing} THEN {_nothing(duration.kind)}"
+        f" ELSE CASE WHEN {negative} THEN '-P' ELSE 'P' END || {date}"
+        f" || CASE WHEN {of_day} = 0 THEN '' ELSE {time} END END"
+    )
+
+
+def _count(d: Dialect, count: str, unit: str) -> str:
+    return f"CASE WHEN {count} = 0 THEN '' ELSE {d.cast_text(count)} || '{unit}' END"
+
+
+def _nothing(kind: int | str) -> str:
+    if isinstance(kind, int):
+        return "'P0M'" if kind == YEAR_MONTH else "'PT0S'"
+    return f"CASE WHEN {kind} = {YEAR_MONTH} THEN 'P0M' ELSE 'PT0S' END"
+
+
+def suffix(d: Dialect, kind: int | str) -> str:
+    """What follows the lexical form in a term."""
+    ends = {number: d.string('"' + decode.suffix_of(datatype)) for datatype, number in KINDS.items()}
+    if isinstance(kind, int):
+        return ends[kind]
+    return f"CASE {kind} {' '.join(f'WHEN {number} THEN {end}' for number, end in ends.items())} END"
+
+
+# --- sums ----------------------------------------------------------------------------------------
+
+
+def total(scope: Scope, a: Duration, sign: str, b: Duration) -> Duration:
+    """A sum or difference, part by part; NULL beyond the limits, and where the parts differ in sign: no
+    duration is a month less a day."""
+
+    def part(one: int | str, other: int | str) -> str:
+        return f"{grouped(str(one))} {sign} {grouped(str(other))}"
+
+    def possible(months: str, micros: str) -> str:
+        alike = f"(({months} >= 0 AND {micros} >= 0) OR ({months} <= 0 AND {micros} <= 0))"
+        return f"CASE WHEN {alike} AND abs({months}) <= {MOST_MONTHS} AND {limit(micros)} THEN {micros} END"
+
+    def limit(micros: str) -> str:
+        return f"{micros} BETWEEN -{MOST_MICROS} AND {MOST_MICROS}"
+
+    kind = (
+        a.kind | b.kind if isinstance(a.kind, int) and isinstance(b.kind, int) else f"({a.kind} | {b.kind})"
+    )
+    micros = part(big(a.micros), big(b.micros))
+    if a.months == b.months == 0:
+        known = named(scope, micros, lambda micros: f"CASE WHEN {limit(micros)} THEN {micros} END")
+        return Duration(kind, 0, once(scope, known))
+    months = once(scope, part(a.months, b.months))
+    known = named(scope, months, lambda m: named(scope, micros, lambda u: possible(m, u)))
+    return Duration(kind, months, once(scope, known))
+
+
+def negative(scope: Scope, duration: Duration) -> Duration:
+    months = duration.months
+    opposite = -months if isinstance(months, int) else once(scope, f"(- {grouped(months)})")
+    return Duration(duration.kind, opposite, once(scope, f"(- {grouped(big(duration.micros))})"))
+
+
+def big(micros: int | str) -> str:
+    """A known number as a BIGINT, which DuckDB would otherwise take for less."""
+    return (
+        f"CAST({micros} AS BIGINT)" if isinstance(micros, int) or re.fullmatch(r"-?\d+", micros) else micros
+    )

@@ -1,0 +1,194 @@
+"""`+` and `-`: values come in, their sum or difference goes out.
+
+Of numbers as SPARQL says (17.3); of dates, times and durations as XPath says (F&O 8.4, 9.7), where SPARQL has
+an error. Of two variables all must be looked for, but only in what the use of the sum asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rheos.sql import durations
+from rheos.sql.durations import big
+from rheos.sql.functions import numbers
+from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.times import offset, zone
+from rheos.sql.scope import Scope
+from rheos.sql.temporal import DATE, DATE_TIME, DurationValue, MixedValue, MomentValue
+from rheos.sql.values import ErrorValue, Value
+from rheos.sql.views import NULL, Duration, Moment, grouped, named, once
+
+# The clock times that a dateTime of four digits can say.
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+
+
+def plus(scope: Scope, left: Value, right: Value) -> Value:
+    number = numbers.plus(scope, left, right)
+    durations_ = left.may_be_duration and right.may_be_duration
+    pairs = _moment_and_duration((left, right), (right, left))
+    return one_of(
+        scope,
+        number,
+        (lambda: _total(scope, left, "+", right)) if durations_ else None,
+        (lambda: _shifted(scope, "+", pairs)) if pairs else None,
+    )
+
+
+def minus(scope: Scope, left: Value, right: Value) -> Value:
+    number = numbers.minus(scope, left, right)
+    durations_ = left.may_be_duration and right.may_be_duration
+    moments = left.may_be_moment and right.may_be_moment
+    pairs = _moment_and_duration((left, right))
+    return one_of(
+        scope,
+        number,
+        (lambda: _difference(scope, left, right)) if durations_ or moments else None,
+        (lambda: _shifted(scope, "-", pairs)) if pairs else None,
+    )
+
+
+def negated(scope: Scope, value: Value) -> Value:
+    def negative() -> Value:
+        assert value.duration is not None
+        return DurationValue(scope, durations.negative(scope, value.duration))
+
+    return one_of(scope, numbers.negated(scope, value), negative if value.may_be_duration else None)
+
+
+def unchanged(scope: Scope, value: Value) -> Value:
+    def same() -> Value:
+        assert value.duration is not None
+        return DurationValue(scope, value.duration)
+
+    return one_of(scope, numbers.unchanged(scope, value), same if value.may_be_duration else None)
+
+
+def one_of(
+    scope: Scope,
+    number: Value,
+    duration: Callable[[], Value] | None,
+    moment: Callable[[], Value] | None = None,
+) -> Value:
+    if not isinstance(number, ErrorValue):
+        return MixedValue(scope, number, duration, moment) if duration or moment else number
+    if duration and moment:
+        return MixedValue(scope, None, duration, moment)
+    only = duration or moment
+    return only() if only else number
+
+
+# --- durations -----------------------------------------------------------------------------------
+
+
+def _total(scope: Scope, left: Value, sign: str, right: Value) -> DurationValue:
+    assert left.duration is not None
+    assert right.duration is not None
+    return DurationValue(scope, durations.total(scope, left.duration, sign, right.duration))
+
+
+def _difference(scope: Scope, left: Value, right: Value) -> Value:
+    """Of two durations, or of two moments."""
+    if not (left.may_be_duration and right.may_be_duration):
+        return _between(scope, left, right)
+    one = _total(scope, left, "-", right)
+    if not (left.may_be_moment and right.may_be_moment):
+        return one
+    other = _between(scope, left, right)
+    if isinstance(other, ErrorValue):
+        return one
+    a, b = one.duration, other.duration
+    assert b is not None
+    is_other = f"{a.micros} IS NULL"
+    kind = once(scope, f"CASE WHEN {is_other} THEN {b.kind} ELSE {a.kind} END")
+    months = 0 if a.months == 0 else once(scope, f"CASE WHEN {is_other} THEN 0 ELSE {a.months} END")
+    micros = once(scope, f"COALESCE({a.micros}, {b.micros})")
+    return DurationValue(scope, Duration(kind, months, micros))
+
+
+def _between(scope: Scope, left: Value, right: Value) -> Value:
+    """From one moment to another of the same kind, where both have a zone or neither has."""
+    a, b = left.moment, right.moment
+    assert a is not None
+    assert b is not None
+    if isinstance(a.kind, int) and isinstance(b.kind, int) and a.kind != b.kind:
+        return ErrorValue(scope)
+    sides = ((a.kind, b.kind), (_truth(a.zoned), _truth(b.zoned)))
+    alike = " AND ".join(f"{one} = {other}" for one, other in sides if one != other)
+    micros = f"{grouped(big(a.micros))} - {grouped(big(b.micros))}"
+    micros = f"CASE WHEN {alike} THEN {micros} END" if alike else micros
+    return DurationValue(scope, Duration(durations.DAY_TIME, 0, once(scope, micros)))
+
+
+def _truth(zoned: bool | str) -> str:
+    return str(zoned).upper() if isinstance(zoned, bool) else grouped(zoned)
+
+
+# --- moments -------------------------------------------------------------------------------------
+
+
+def _moment_and_duration(*pairs: tuple[Value, Value]) -> list[tuple[Value, Value]]:
+    return [(value, by) for value, by in pairs if value.may_be_moment and by.may_be_duration]
+
+
+def _shifted(scope: Scope, sign: str, pairs: Sequence[tuple[Value, Value]]) -> MomentValue:
+    """A moment and a duration. The zone stays. Of a sum either side may be the moment: then, in each row, one
+    pair at most has both, and parts of different pairs never meet."""
+
+    def first(parts: list[int | str]) -> int | str:
+        return parts[0] if len(parts) == 1 else once(scope, f"COALESCE({', '.join(map(str, parts))})")
+
+    values = [(value.moment, by.duration) for value, by in pairs]
+    known = [(moment, by) for moment, by in values if moment and by]
+    kind = first([moment.kind for moment, _ in known])
+    micros = big(first([moment.micros for moment, _ in known]))
+    zones = str(first([zone(scope, value) or NULL for value, _ in pairs]))
+    months = first([_months(by, alone=len(known) == 1) for _, by in known])
+    more = big(first([by.micros for _, by in known]))
+    away = once(scope, f"COALESCE({named(scope, zones, lambda zone: offset(scope, zone))}, 0)")
+    local = f"{grouped(micros)} + {grouped(away)}"
+    if months != 0:
+        local = named(scope, local, lambda clock: _months_later(scope, clock, sign, months))
+    local = f"{grouped(local)} {sign} {grouped(more)}"
+    if kind != DATE_TIME:
+        local = named(scope, local, lambda clock: _of_kind(kind, clock))
+    local = named(scope, local, lambda c: f"CASE WHEN {c} BETWEEN {FIRST} AND {LAST} THEN {c} END")
+    local = once(scope, local)
+    moment = Moment(kind, once(scope, f"{grouped(local)} - {grouped(away)}"), f"({zones} <> '')", zones)
+    return MomentValue(scope, moment, local)
+
+
+def _months(duration: Duration, *, alone: bool) -> int | str:
+    """Known months beside others must be NULL where there is no duration."""
+    if alone or isinstance(duration.months, str):
+        return duration.months
+    return f"CASE WHEN {duration.micros} IS NOT NULL THEN {duration.months} END"
+
+
+def _months_later(scope: Scope, local: str, sign: str, months: int | str) -> str:
+    d = scope.dialect
+    by = grouped(str(months)) if sign == "+" else f"(- {grouped(str(months))})"
+
+    def later(time: str) -> str:
+        # Nothing is left over here, so it does not matter that this may be before 1970.
+        day = d.whole_quotient(f"({local} - {time})", durations.DAY)
+        return f"{d.months_later(day, by)} * {durations.DAY} + {time}"
+
+    later_day = named(scope, _time_of_day(local), later)
+    return f"CASE WHEN {months} = 0 THEN {local} ELSE {later_day} END"
+
+
+def _of_kind(kind: int | str, local: str) -> str:
+    """Of a date, the time of day is cut off (F&O 9.7.7)."""
+    return f"CASE WHEN {kind} = {DATE} THEN {local} - {_time_of_day(local)} ELSE {local} END"
+
+
+def _time_of_day(local: str) -> str:
+    return f"(({local} % {durations.DAY} + {durations.DAY}) % {durations.DAY})"
+
+
+FUNCTIONS: dict[str, Function] = {
+    "+": function(plus, 2),
+    "-": function(minus, 2),
+    "unary-": function(negated, 1),
+    "unary+": function(unchanged, 1),
+}

@@ -1,0 +1,138 @@
+"""The engine's evaluation of EP-SPARQL against the reference, on random streams and queries cut at random."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rheos.algebra.detecting import translate_detecting
+from rheos.answers.continuous import QueryInfo
+from rheos.execute.local import Local
+from rheos.runtime.buffers import NEVER
+from rheos.runtime.detecting import DetectingBatch, Detection
+from rheos.runtime.kept import KeptTables, load_kept
+from rheos.runtime.place import DuckPlace
+from rheos.runtime.plan import Registered, cycle, ordered
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import parse
+from tests.continuous.arrival_batches import load
+from tests.continuous.event_cases import case
+from tests.continuous.event_query import text
+from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
+
+
+def table(events: Sequence[Event]) -> pa.Table:
+    """Events in order of their end, with their places."""
+    found = sorted(events, key=lambda event: event[4])
+    columns = list(zip(*found, strict=True)) if found else [()] * 5
+    arrays = [pa.array(column, pa.string()) for column in columns[:3]]
+    arrays += [pa.array(column, pa.int64()) for column in columns[3:]]
+    arrays.append(pa.array(range(1, len(found) + 1), pa.int64()))
+    return pa.table(arrays, names=["s", "p", "o", "start", "time", "place"])
+
+
+def registered(found: Case) -> list[Registered]:
+    """The queries of a case; what rules make are streams of their own."""
+    queries = []
+    for number, query in enumerate(found.queries):
+        name = f"q{number}"
+        detecting = translate_detecting(parse(text(query, name), "epsparql"), name, "http://ex/")
+        detection = Detection.of(detecting)
+        derived = f"<http://ex/made/{name}>" if query.template else None
+        kind = "construct" if query.template else "select"
+        queries.append(Registered(QueryInfo(name, kind, occurs=True), detection, derived))
+    made = {query.derived: found.queries[number] for number, query in enumerate(queries) if query.derived}
+    for number, query in enumerate(queries):
+        named = query.evaluation.query.streams
+        read = set(found.streams if named is None else named)
+        for other in queries:
+            if other.derived and query.evaluation.could_match(other.evaluation.query.query.form.template):
+                read.add(other.derived)
+        queries[number] = replace(query, evaluation=replace(query.evaluation, streams=frozenset(read)))
+    assert len(made) == sum(bool(query.template) for query in found.queries)
+    return queries
+
+
+def evaluated(
+    found: Case, queries: Sequence[Registered], folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
+) -> list[Answer]:
+    """What the last query answers batch after batch, each with no more events than the one before kept."""
+    load(graphs, found.static)
+    tables = KeptTables(graphs, folder, lambda: Local(graphs))
+    kept = tables.up_to_date((None, part) for query in queries for part in query.evaluation.parts)
+    filled = frozenset(name for name, table in kept.items() if table.size.rows)
+    live = {name: table(events) for name, events in found.streams.items()}
+    live |= {query.derived: table([]) for query in queries if query.derived}
+    given: list[Answer] = []
+    with graphs.connection.cursor() as cursor:
+        load_kept(cursor, kept, {})
+        for after, until in itertools.pairwise(cuts):
+            for query in ordered(queries):
+                batch = DetectingBatch(DuckPlace(cursor), live, filled)
+                rows = batch.answers(query.evaluation, after, until, {}).rows
+                if query.derived:
+                    at, start, s, p, o = (column.to_pylist() for column in rows.columns[1:])
+                    before = live[query.derived].drop_columns(["place"]).to_pylist()
+                    events = [tuple(event.values()) for event in before]
+                    live[query.derived] = table([*events, *zip(s, p, o, start, at, strict=True)])
+                if query is queries[-1]:
+                    given += told(rows, query)
+            live = {
+                name: elements.filter(pa.array(kept_of(queries, name, live, until), pa.bool_()))
+                for name, elements in live.items()
+            }
+        for name in kept:
+            cursor.execute(f"DROP TABLE {name}")
+    return given
+
+
+def kept_of(queries: Sequence[Registered], stream: str, live: dict[str, pa.Table], until: int) -> list[bool]:
+    marks = [q.evaluation.live(stream, live, until) for q in queries if stream in q.streams]
+    return [any(mark) for mark in zip(*marks, strict=True)] if marks else [False] * len(live[stream])
+
+
+def told(rows: pa.Table, query: Registered) -> list[Answer]:
+    names = rows.column_names[3:]
+    found = []
+    for _, end, start, *terms in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        if query.info.kind == "construct":
+            said = triple_text(terms)
+        else:
+            said = row_text({f"?{name}": term for name, term in zip(names, terms, strict=True) if term})
+        found.append((end, start, anonymous(said)))
+    return sorted(found)
+
+
+def compare(seed: int, folder: Path, graphs: StaticGraphs) -> bool:
+    """Whether the case could be compared: recursive rules and policies of consumption cannot."""
+    found = case(seed)
+    if found.entailment or any(query.consumption != "unrestricted" for query in found.queries):
+        return False
+    queries = registered(found)
+    if cycle(queries):
+        return False
+    chance = random.Random(seed)
+    ends = found.ends or [0]
+    inner = {chance.randint(ends[0] - 1, ends[-1]) for _ in range(chance.randrange(6))}
+    cuts = sorted({NEVER, ends[-1], *inner})
+    expected = sorted(answers(found))
+    shown = "\n".join(text(query) for query in found.queries)
+    assert evaluated(found, queries, folder, graphs, cuts) == expected, shown
+    return True
+
+
+@pytest.fixture(scope="module")
+def graphs() -> StaticGraphs:
+    return StaticGraphs()
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    compared = [compare(seed, tmp_path, graphs) for seed in range(40 * block, 40 * block + 40)]
+    assert sum(compared) > 20
