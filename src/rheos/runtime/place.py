@@ -71,14 +71,20 @@ class DuckPlace:
     def __init__(self, cursor: duckdb.DuckDBPyConnection, dialect: Dialect = DUCKDB) -> None:
         self.cursor = cursor
         self.dialect = dialect
+        self._views: set[str] = set()
 
     def make(self, name: str, sql: str) -> None:
         self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
     def view(self, name: str, sql: str) -> None:
         self.run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
+        self._views.add(name)
 
     def put(self, name: str, table: pa.Table) -> None:
+        # DuckDB replaces what was registered under the name, but not a view that was created.
+        if name in self._views:
+            self.run(f"DROP VIEW {name}")
+            self._views.discard(name)
         self.cursor.register(name, table)
 
     def ask(self, sql: str) -> pa.Table:
