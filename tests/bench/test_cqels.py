@@ -10,8 +10,9 @@ import pyoxigraph as ox
 import pytest
 
 from rheos.bench import conference
-from rheos.bench.conference.loops import Looped, hand_loop, plain, static_store, store_loop
+from rheos.bench.conference.loops import hand_loop, plain, static_store, store_loop
 from rheos.bench.cqels import PAPER
+from rheos.bench.naive import Looped
 
 
 @pytest.mark.usefixtures("spark")
@@ -52,7 +53,7 @@ def test_both_loops_find_the_same(template: int, files: tuple[Path, ox.Store]) -
     for author in range(8):
         asked = store_loop(stream, store, [conference.instance(template, author)])
         by_hand = hand_loop(stream, store, template, [conference.author_name(author)])
-        assert asked.ticks == by_hand.ticks == 600
+        assert asked.elements == by_hand.elements == 600
         if template in (1, 2, 5):
             assert asked.rows == by_hand.rows
         else:
@@ -73,7 +74,7 @@ def test_many_names_by_hand_are_the_sum_of_each(files: tuple[Path, ox.Store]) ->
 def test_a_loop_stops_when_its_time_is_over(files: tuple[Path, ox.Store]) -> None:
     stream, store = files
     loop = store_loop(stream, store, conference.different(16), seconds=0)
-    assert loop.ticks == 0
+    assert loop.elements == 0
     assert len(store) == 10_000 + 172  # windows are gone
 
 
@@ -99,5 +100,5 @@ def test_windows_of_the_store(tmp_path: Path) -> None:
 
 
 def test_how_far_a_loop_came() -> None:
-    assert Looped(ticks=100, seconds=0.5, rows=3).rate == 200
+    assert Looped(elements=100, seconds=0.5, rows=3).rate == 200
     assert "DISTINCT" in plain("SELECT ?a { }", {})

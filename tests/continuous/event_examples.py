@@ -1,6 +1,7 @@
 """The examples of EP-SPARQL for the reference: the name of a folder comes in; its cases and files go out.
 
-The queries are put together here once more, beside their texts in `rheos.bench.events`. Data and expected
+The queries are put together here once more, beside their texts in `rheos.bench.applications`. Data and
+expected
 results of the folders are written by this module, the latter by the reference:
 
     python -m tests.continuous.event_examples
@@ -14,8 +15,8 @@ from pathlib import Path
 
 from rheos.answers.continuous import time_text
 from rheos.bench import events
-from rheos.bench.events import delivery, plants, stocks, tsunami
-from rheos.bench.events.elements import DAY
+from rheos.bench.applications import delivery, plants, stocks, tsunami
+from rheos.bench.applications.elements import DAY
 from rheos.terms import decode
 from tests.cli.command import ROOT
 from tests.cli.examples import Example, Line, examples, json_term

@@ -20,9 +20,12 @@ from statistics import mean, median
 from rheos import Engine
 from rheos.bench import Settings, updating
 from rheos.bench.conference import PEOPLE, author_name, different, instance
-from rheos.bench.conference.loops import Looped, hand_loop, store_loop
-from rheos.bench.conference.runs import Conference, Run, Ticks, load_static, measured
+from rheos.bench.conference.loops import hand_loop, store_loop
+from rheos.bench.conference.runs import Conference, Ticks, load_static
+from rheos.bench.conference.vocabulary import RFID
+from rheos.bench.naive import Looped
 from rheos.bench.report import heading, machine, table, verdict
+from rheos.bench.runs import Run, measured
 from rheos.cli.progress import progress
 from rheos.errors import EvaluationError
 
@@ -109,7 +112,7 @@ def queries(bench: Conference, ticks: Ticks, settings: Settings) -> None:
         for done, author in enumerate(chosen[len(runs) :], start=1):
             with progress(f"measuring: Q{template}, instance {done} of {len(chosen)}"):
                 runs.append(bench.run(ticks, [instance(template, author)]))
-        per_tick = mean(found.per_tick for found in runs)
+        per_tick = mean(found.per_element for found in runs)
         rows.append(
             [
                 f"Q{template}",
@@ -134,9 +137,9 @@ def queries(bench: Conference, ticks: Ticks, settings: Settings) -> None:
 
 def parts(runs: Sequence[Run]) -> list[str]:
     """Time per tick: all of it, and what of it was evaluation and the computation of static parts."""
-    ticks = runs[0].ticks
+    ticks = runs[0].elements
     return [
-        f"{mean(found.per_tick for found in runs):.4f}",
+        f"{mean(found.per_element for found in runs):.4f}",
         f"{mean(found.evaluation for found in runs) * 1000 / ticks:.4f}",
         f"{mean(found.static for found in runs) * 1000 / ticks:.4f}",
     ]
@@ -202,7 +205,7 @@ def sizes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
                 if not settings.quick:
                     bench.run(Ticks(CHECKED), [instance(template, chosen[0])])
                 runs = [bench.run(ticks, [instance(template, author)]) for author in chosen]
-            times[triples, template] = middle = median(found.per_tick for found in runs)
+            times[triples, template] = middle = median(found.per_element for found in runs)
             smallest = times[numbers[0], template]
             slower = middle / smallest
             aim = [f"≤ {SLOWER:g}", verdict(slower <= SLOWER)] if triples == SIZES[-1] else ["", ""]
@@ -295,8 +298,8 @@ def shapes(bench: Conference, ticks: Ticks, settings: Settings) -> None:
             load_static(engine, bench.bibliography(TRIPLES), bench.plan)
             with progress(f"measuring: {len(texts)} shapes, {what}"):
                 if not settings.quick:
-                    measured(engine, bench.stream(Ticks(CHECKED)), CHECKED, texts)
-                found = measured(engine, path, stream.number, texts)
+                    measured(engine, RFID, bench.stream(Ticks(CHECKED)), CHECKED, texts)
+                found = measured(engine, RFID, path, stream.number, texts)
         rows.append(
             [
                 what,

@@ -31,17 +31,20 @@ Sample = tuple[float, int]  # the time in the run, bytes
 
 
 def run(folder: Path, settings: Settings) -> None:
-    """The second fifth of the run beside its last."""
+    """A window of C-SPARQL over a long stream."""
     triples = settings.triples * TIMES
     heading(f"Memory: {triples:,} triples, count per group, {WINDOW}; all processes of rheos run")
     with progress(f"generating {triples:,} triples"):
-        stream = streams.write_stream(folder / "long.nq", triples)
-        query = folder / "count.rq"
-        query.write_text(COUNT.over(WINDOW, "count"), encoding="utf-8")
+        path = streams.write_stream(folder / "long.nq", triples)
+    query = folder / "count.rq"
+    query.write_text(COUNT.over(WINDOW, "count"), encoding="utf-8")
+    show(query, streams.STREAM, path)
+
+
+def show(query: Path, stream: str, path: Path) -> None:
+    """The second fifth of a run beside its last."""
     with progress("watching the memory of a long run"):
-        samples = watched(
-            [sys.executable, "-m", "rheos", "run", str(query), "--stream", f"{streams.STREAM}={stream}"]
-        )
+        samples = watched([sys.executable, "-m", "rheos", "run", str(query), "--stream", f"{stream}={path}"])
     fifths = [median(part) for part in parts(samples)]
     growth = fifths[-1] / fifths[1] - 1
     rows = [

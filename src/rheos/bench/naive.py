@@ -42,6 +42,19 @@ class Progress:
         return self.triples / self.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """How far a loop came, and the rows that it reported."""
+
+    elements: int
+    seconds: float
+    rows: int
+
+    @property
+    def rate(self) -> float:
+        return self.elements / self.seconds
+
+
 def blocks(path: Path) -> Iterator[tuple[list[datetime], list[ox.Quad]]]:
     """The times and triples of a stream file, in blocks; the triples are in the graph of the window."""
     with open(path, encoding="utf-8") as file:

@@ -22,6 +22,7 @@ from rheos.answers.formatter import Formatter
 from rheos.bench import Settings, live, memory, naive, streams
 from rheos.bench.passages import COUNT, JOIN, Question, Window, different
 from rheos.bench.report import heading, machine, table, verdict
+from rheos.bench.runs import Lines
 from rheos.cli.progress import progress
 from rheos.errors import EvaluationError
 
@@ -31,20 +32,6 @@ FALL = 0.5  # the least part of its rate that a count should keep from the first
 NUMBERS = (1, 10, 100)
 TIMES_ONE = 8  # how many times as long as one query all the different ones may take
 WARM_UP = 30_000  # triples: three instants
-
-
-class Counted:
-    """An output that counts the lines written to it and keeps none."""
-
-    def __init__(self) -> None:
-        self.lines = 0
-
-    def write(self, content: bytes) -> int:
-        self.lines += content.count(b"\n")
-        return len(content)
-
-    def flush(self) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +59,13 @@ class Bench:
             engine.register(question.over(window, f"q{at}"), keep=False)
             for at, question in enumerate(questions)
         ]
-        output = Counted()
+        output = Lines()
         engine.stream_to(output, Formatter("ndjson", [handle.info for handle in handles]))
         began = time.time()
         engine.run()
         first = engine.streaming.folder / "spark" / "offsets" / "0"
         self.starts.append(first.stat().st_mtime - began)
-        return time.time() - first.stat().st_mtime, output.lines
+        return time.time() - first.stat().st_mtime, output.count
 
     def compared(self, what: str, questions: Sequence[Question], window: Window) -> tuple[float, float]:
         """Triples a second, of rheos and of the loop."""

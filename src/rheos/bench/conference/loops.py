@@ -27,24 +27,11 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rheos.bench.conference.vocabulary import DC, DCTERMS, FLOOR_PLAN, FOAF, LV, SWRC
-from rheos.bench.naive import EPOCH, blocks
+from rheos.bench.naive import EPOCH, Looped, blocks
 
 SECOND = timedelta(seconds=1)
 STREAM = re.compile(r"STREAM <[^>]*> \[([^\]]*)\]")
 GRAPH = "http://example.org/window/"
-
-
-@dataclass(frozen=True, slots=True)
-class Looped:
-    """How far a loop came, and the rows that it reported."""
-
-    ticks: int
-    seconds: float
-    rows: int
-
-    @property
-    def rate(self) -> float:
-        return self.ticks / self.seconds
 
 
 def static_store(bibliography: Path, plan: Path) -> ox.Store:

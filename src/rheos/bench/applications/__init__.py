@@ -4,11 +4,11 @@ Stock prices and ratings, a tree of classes of plants, deliveries in a city with
 pressure that a buoy measures. The same seed always gives the same files.
 """
 
-from rheos.bench.events.delivery import write_city, write_traffic
-from rheos.bench.events.plants import write_classes, write_sightings
-from rheos.bench.events.queries import DELIVERY, PLANTS, STOCKS, TSUNAMI
-from rheos.bench.events.stocks import write_prices, write_stocks
-from rheos.bench.events.tsunami import write_places, write_pressure
+from rheos.bench.applications.delivery import write_city, write_traffic
+from rheos.bench.applications.plants import write_classes, write_sightings
+from rheos.bench.applications.queries import DELIVERY, PLANTS, STOCKS, TSUNAMI
+from rheos.bench.applications.stocks import write_prices, write_stocks, write_trades
+from rheos.bench.applications.tsunami import write_places, write_pressure
 
 __all__ = [
     "DELIVERY",
@@ -22,5 +22,6 @@ __all__ = [
     "write_prices",
     "write_sightings",
     "write_stocks",
+    "write_trades",
     "write_traffic",
 ]

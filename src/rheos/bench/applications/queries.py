@@ -6,7 +6,7 @@ written anew from their description; what the last two lack is said where they s
 
 from __future__ import annotations
 
-from rheos.bench.events import delivery, plants, stocks, tsunami
+from rheos.bench.applications import delivery, plants, stocks, tsunami
 
 _XSD = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"
 
@@ -101,6 +101,18 @@ FROM STREAM <{stocks.STREAM}>
 WHERE {{ ?company :hasStockPrice ?price }}
 GROUP BY ?company
 WITHIN "P10D"^^xsd:duration
+"""
+
+# Not of the paper: three prices of a company in a row of which nearly all are part, for `rheos bench events`.
+PEAKS = f"""{_STOCKS}
+SELECT ?company ?price1 ?price2 ?price3
+FROM STREAM <{stocks.STREAM}>
+WHERE {{
+  {{ ?company :hasStockPrice ?price1 }}
+  SEQ {{ ?company :hasStockPrice ?price2 }}
+  SEQ {{ ?company :hasStockPrice ?price3 }}
+  FILTER (?price2 > ?price1 && ?price2 > ?price3 && getDURATION() < "PT4S"^^xsd:duration)
+}}
 """
 
 STOCKS = {

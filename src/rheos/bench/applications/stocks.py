@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from rheos.bench.events.elements import DAY, HOUR, decimal, element, integer, write
+from rheos.bench.applications.elements import DAY, HOUR, decimal, element, integer, write
 
 STOCKS = "http://example.org/stocks#"
 STREAM = "http://example.org/stream/stocks"
@@ -98,6 +98,15 @@ def prices(elements: int, seed: int = 42, every: int = DAY) -> Iterator[str]:
         yield element(f"{company(0)} {_PRICE} {decimal(price, 2)}", number * every)
 
 
+def trades(elements: int, companies: int = 100, per_second: int = 100, seed: int = 42) -> Iterator[str]:
+    """So many prices of companies that take turns, some in every second."""
+    walks = [walk(random.Random(f"{seed} {number}")) for number in range(companies)]
+    names = [company(number) for number in range(companies)]
+    for number in range(elements):
+        price, _, _ = next(walks[number % companies])
+        yield element(f"{names[number % companies]} {_PRICE} {decimal(price, 2)}", number // per_second)
+
+
 def write_stocks(path: Path, days: int, seed: int = 42, companies: int = 3, every: int = DAY) -> Path:
     """The stream as a file."""
     return write(path, lines(days, seed, companies, every))
@@ -106,3 +115,10 @@ def write_stocks(path: Path, days: int, seed: int = 42, companies: int = 3, ever
 def write_prices(path: Path, elements: int, seed: int = 42, every: int = DAY) -> Path:
     """The prices of ACME as a file."""
     return write(path, prices(elements, seed, every))
+
+
+def write_trades(
+    path: Path, elements: int, companies: int = 100, per_second: int = 100, seed: int = 42
+) -> Path:
+    """The prices of many companies as a file."""
+    return write(path, trades(elements, companies, per_second, seed))

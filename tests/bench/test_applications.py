@@ -11,9 +11,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import events
-from rheos.bench.events import delivery, plants, stocks, tsunami
-from rheos.bench.events.elements import DAY, HOUR
+from rheos.bench import applications
+from rheos.bench.applications import delivery, plants, stocks, tsunami
+from rheos.bench.applications.elements import DAY, HOUR
 
 
 def times(lines: Iterable[str]) -> list[str]:
@@ -47,14 +47,14 @@ def test_streams(name: str) -> None:
 
 def test_files(tmp_path: Path) -> None:
     written = {
-        events.write_stocks(tmp_path / "stocks.nq", 20): stocks.lines(20),
-        events.write_prices(tmp_path / "prices.nq", 20): stocks.prices(20),
-        events.write_classes(tmp_path / "classes.nt", 40, 10): plants.static_lines(40, 10),
-        events.write_sightings(tmp_path / "sightings.nq", 20): plants.lines(20),
-        events.write_city(tmp_path / "city.nt", 4): delivery.static_lines(4),
-        events.write_traffic(tmp_path / "traffic.nq", 5, 4): delivery.lines(5, 4),
-        events.write_places(tmp_path / "places.nt"): tsunami.static_lines(),
-        events.write_pressure(tmp_path / "pressure.nq", 1): tsunami.lines(1),
+        applications.write_stocks(tmp_path / "stocks.nq", 20): stocks.lines(20),
+        applications.write_prices(tmp_path / "prices.nq", 20): stocks.prices(20),
+        applications.write_classes(tmp_path / "classes.nt", 40, 10): plants.static_lines(40, 10),
+        applications.write_sightings(tmp_path / "sightings.nq", 20): plants.lines(20),
+        applications.write_city(tmp_path / "city.nt", 4): delivery.static_lines(4),
+        applications.write_traffic(tmp_path / "traffic.nq", 5, 4): delivery.lines(5, 4),
+        applications.write_places(tmp_path / "places.nt"): tsunami.static_lines(),
+        applications.write_pressure(tmp_path / "pressure.nq", 1): tsunami.lines(1),
     }
     for path, lines in written.items():
         assert path.read_text(encoding="utf-8") == "".join(lines)
@@ -63,7 +63,7 @@ def test_files(tmp_path: Path) -> None:
 def test_queries_have_no_holes() -> None:
     for text in (
         text
-        for queries in (events.STOCKS, events.PLANTS, events.DELIVERY, events.TSUNAMI)
+        for queries in (applications.STOCKS, applications.PLANTS, applications.DELIVERY, applications.TSUNAMI)
         for text in queries.values()
     ):
         assert text.count("{") == text.count("}")

@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rheos.bench.events.elements import HOUR, decimal, element, write
+from rheos.bench.applications.elements import HOUR, decimal, element, write
 
 SEA = "http://example.org/sea#"
 STREAM = "http://example.org/stream/buoy"

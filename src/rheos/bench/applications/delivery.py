@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from rheos.bench.events.elements import MINUTE, element, write
+from rheos.bench.applications.elements import MINUTE, element, write
 
 CITY = "http://example.org/delivery#"
 STREAM = "http://example.org/stream/traffic"

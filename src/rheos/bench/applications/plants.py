@@ -12,8 +12,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from rheos.bench.applications.elements import element, write
 from rheos.bench.data import TYPE
-from rheos.bench.events.elements import element, write
 
 PLANTS = "http://example.org/plants#"
 STREAM = "http://example.org/stream/sightings"

@@ -1,0 +1,89 @@
+"""What a user would write without rheos: a stream file comes in, events are looked at one by one in Python made
+for just one query, and how far that came goes out.
+
+The file is read block by block and parsed with pyoxigraph; what a query asks of background knowledge is looked
+up before the clock starts. It is about the least that Python can do.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from rheos.bench.naive import Looped, blocks
+
+Rows = Iterator[str]
+Event = Callable[[datetime, str, str], Rows]  # when, and the subject and object of the triple
+
+
+def loop(stream: Path, event: Event, seconds: float = math.inf) -> Looped:
+    """Every event of a stream, or as many as there is time for; the rows are made, and counted."""
+    began, events, rows = time.perf_counter(), 0, 0
+    for times, quads in blocks(stream):
+        for at, quad in zip(times, quads, strict=True):
+            rows += sum(1 for _ in event(at, quad.subject.value, quad.object.value))
+        events += len(quads)
+        if time.perf_counter() - began > seconds:
+            break
+    return Looped(events, time.perf_counter() - began, rows)
+
+
+def peaks(within: timedelta = timedelta(seconds=4)) -> Event:
+    """A price of a company between two lower ones, in less than so long."""
+    known: dict[str, deque[tuple[datetime, Decimal]]] = defaultdict(deque)
+
+    def event(at: datetime, company: str, value: str) -> Rows:
+        prices, price = known[company], Decimal(value)
+        while prices and at - prices[0][0] >= within:
+            prices.popleft()
+        for second, high in prices:
+            if high > price and second < at:
+                for first, low in prices:
+                    if first < second and low < high:
+                        yield f"{first},{at},{company},{low},{high},{price}\n"
+        prices.append((at, price))
+
+    return event
+
+
+def averages(within: timedelta) -> Event:
+    """The average of the prices of a company in the last so long; one after another in time."""
+    known: dict[str, deque[tuple[datetime, Decimal]]] = defaultdict(deque)
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+
+    def event(at: datetime, company: str, value: str) -> Rows:
+        prices, price = known[company], Decimal(value)
+        prices.append((at, price))
+        sums[company] += price
+        while at - prices[0][0] >= within:
+            sums[company] -= prices.popleft()[1]
+        yield f"{prices[0][0]},{at},{company},{sums[company] / len(prices)}\n"
+
+    return event
+
+
+def instances(members: Collection[str]) -> Event:
+    """Whether somebody seen is one of those."""
+
+    def event(at: datetime, seen: str, place: str) -> Rows:
+        if seen in members:
+            yield f"{at},{seen},{place}\n"
+
+    return event
+
+
+def members_of(classes: Path, root: str) -> frozenset[str]:
+    """The instances of a class and of all below it."""
+    store = ox.Store()
+    store.bulk_load(path=str(classes))
+    below = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+    found = store.query(f"SELECT ?one {{ ?one a/{below}* {root} }}")
+    assert isinstance(found, ox.QuerySolutions)
+    return frozenset(solution["one"].value for solution in found)
