@@ -8,6 +8,7 @@ from dataclasses import replace
 from rheos.algebra.nodes import Query
 from rheos.algebra.streams import Continuous
 from rheos.optimize.broadcast import broadcast
+from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.empty_branches import empty_branches
 from rheos.optimize.order_patterns import order_patterns
 from rheos.optimize.prune_columns import prune_columns
@@ -19,6 +20,7 @@ Rule = Callable[[Query, Statistics], Query]
 
 RULES: tuple[Rule, ...] = (
     empty_branches,
+    compare_resources,
     push_filters,
     order_patterns,
     seed_paths,
@@ -36,6 +38,6 @@ def optimize(query: Query, statistics: Statistics) -> Query:
 def optimize_continuous(query: Continuous) -> Continuous:
     """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand."""
     plan, nothing = query.query, Statistics(0, {})
-    for rule in (push_filters, prune_columns):
+    for rule in (compare_resources, push_filters, prune_columns):
         plan = rule(plan, nothing)
     return replace(query, query=plan)
