@@ -175,6 +175,45 @@ def numeric(node: Node) -> Names:
     return NONE
 
 
+@lru_cache(maxsize=8192)
+def resources(node: Node) -> Names:
+    """The variables that are an IRI or a blank node wherever a solution of the pattern binds them."""
+    match node:
+        case BGP(patterns):
+            return names(term for pattern in patterns for term in (pattern.subject, pattern.predicate))
+        case StreamPattern(_, pattern):
+            return names((pattern.subject, pattern.predicate))
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            always = (resources(left) & certain(left)) | (resources(right) & certain(right))
+            return always | _of_both(left, right)
+        case LeftJoin(left, right) | EqLeftJoin(left, right) | SeqRightJoin(right, left):
+            return (resources(left) & certain(left)) | _of_both(left, right)
+        case Union(left, right):
+            return _of_both(left, right)
+        case Minus(left):
+            return resources(left)
+        case Extend(pattern, Variable(name), expression):
+            inner = resources(pattern)
+            return inner | {name} if isinstance(expression, Variable) and expression.name in inner else inner
+        case Graph(name, pattern):
+            return resources(pattern) | names((name,))
+        case Group(pattern, keys) | Recent(pattern, _, keys):
+            return resources(pattern) & names(keys)
+        case Project(pattern, variables):
+            return resources(pattern) & names(variables)
+        case Filter(_, pattern) | Aggregated(pattern):
+            return resources(pattern)
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+            return resources(pattern)
+    return NONE
+
+
+def _of_both(left: Node, right: Node) -> Names:
+    """Those that are resources whichever side binds them."""
+    other = (in_scope(left) - resources(left)) | (in_scope(right) - resources(right))
+    return (resources(left) | resources(right)) - other
+
+
 def gives_number(expression: Expression | None, numbers: Names) -> bool:
     """Whether an expression is a number unless it fails, given the variables that are."""
     match expression:

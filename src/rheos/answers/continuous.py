@@ -152,16 +152,40 @@ def ntriples_term(term: str) -> str:
 
 def answer_lines(kind: Kind, name: str, variables: Sequence[str], table: pa.Table) -> bytes:
     """The answers of a batch of one query as NDJSON, a line for each row, triple or boolean."""
-    return joined(ndjson_lines(QueryInfo(name, kind, tuple(variables)), table))
+    return joined(ndjson_lines(Alike((QueryInfo(name, kind, tuple(variables)),), table)))
 
 
-def ndjson_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The answers to a batch of queries that differ in nothing but their names; `owners` has the place of the
+    query of each row, unless there is only one."""
+
+    queries: tuple[QueryInfo, ...]
+    table: pa.Table
+    owners: npt.NDArray[np.int64] | None = None
+
+    @property
+    def query(self) -> QueryInfo:
+        return self.queries[0]
+
+    def names(self, text: Callable[[str], str]) -> pa.Array | str:
+        """Of each row, or of all of them, the name of its query as a text."""
+        if self.owners is None:
+            return text(self.query.name)
+        return pa.array([text(query.name) for query in self.queries], pa.large_string()).take(
+            pa.array(self.owners)
+        )
+
+
+def ndjson_lines(alike: Alike) -> pa.Array:
     """A batch as NDJSON, a string with its line feed for each row."""
-    start = f'{{"query":{encode_basestring(query.name)},'
-    heads = mapped(table.column(1), lambda at: f'{start}"at":"{time_text(at)}",', null=start)
+    query, table = alike.query, alike.table
+    names = alike.names(lambda name: f'{{"query":{encode_basestring(name)},')
+    times = [mapped(table.column(1), lambda at: f'"at":"{time_text(at)}",')]
     if query.occurs:
-        starts = mapped(table.column(2), lambda at: f'"start":"{time_text(at)}",')
-        heads = concatenated(heads, starts, mapped(table.column(1), lambda at: f'"end":"{time_text(at)}",'))
+        times.append(mapped(table.column(2), lambda at: f'"start":"{time_text(at)}",'))
+        times.append(mapped(table.column(1), lambda at: f'"end":"{time_text(at)}",'))
+    heads = concatenated(names, *times)
     columns = table.columns[query.times :]
     if query.kind == "ask":
         words = mapped(columns[0], lambda found: f'"boolean":{"true" if found else "false"}}}\n')
@@ -194,8 +218,9 @@ def bindings(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
     return [mapped(column, _binding(name))]
 
 
-def nquads_lines(query: QueryInfo, table: pa.Table) -> pa.Array:
+def nquads_lines(alike: Alike) -> pa.Array:
     """Triples with their instant, or interval, as elements of a stream, in the form that `--stream` reads."""
+    query, table = alike.query, alike.table
     cells = [mapped(column, ntriples_term) for column in table.columns[query.times :]]
     times = [mapped(column, _literal) for column in reversed(table.columns[1 : query.times])]
     return concatenated(concatenated(*cells, *times, between=" "), " .\n")
@@ -225,15 +250,8 @@ def joined(lines: pa.Array) -> bytes:
     """All the lines as one text: in Arrow they stand one after the other already."""
     if not len(lines):
         return b""
-    start = int(np.frombuffer(lines.buffers()[1], np.int64)[lines.offset])
-    return bytes(memoryview(lines.buffers()[2])[start : start + int(line_bounds(lines)[-1])])
-
-
-def line_bounds(lines: pa.Array) -> npt.NDArray[np.int64]:
-    """Where each line begins in the text of all of them, and where the last one ends."""
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : lines.offset + len(lines) + 1]
-    bounds: npt.NDArray[np.int64] = offsets - offsets[0]
-    return bounds
+    bounds = np.frombuffer(lines.buffers()[1], np.int64)
+    return bytes(memoryview(lines.buffers()[2])[bounds[lines.offset] : bounds[lines.offset + len(lines)]])
 
 
 def _binding(name: str) -> Callable[[str], str]:

@@ -6,7 +6,7 @@ formatter keeps nothing between batches, so what is written depends on the answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from io import StringIO
 from typing import Literal
 
@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from rheos.answers import table as tables
 from rheos.answers.continuous import (
+    Alike,
     QueryInfo,
     concatenated,
     joined,
-    line_bounds,
     mapped,
     ndjson_lines,
     nquads_lines,
@@ -30,6 +30,7 @@ from rheos.errors import RheosError
 Format = Literal["ndjson", "csv", "table", "nquads"]
 FORMATS: tuple[Format, ...] = ("ndjson", "csv", "table", "nquads")
 Answered = Sequence[tuple[QueryInfo, pa.Table]]
+Write = Callable[[Alike], pa.Array]
 
 PIECE = 1 << 15  # rows
 
@@ -84,7 +85,7 @@ class Formatter:
 
     def batch(self, answers: Answered) -> bytes:
         """The answers of all queries to one batch of instants; each table is in the order of its instants."""
-        write: dict[Format, Callable[[QueryInfo, pa.Table], pa.Array]] = {
+        write: dict[Format, Write] = {
             "ndjson": ndjson_lines,
             "csv": csv_lines,
             "table": self._tables,
@@ -92,8 +93,9 @@ class Formatter:
         }
         return in_order(answers, write[self.format], whole=self.format == "table")
 
-    def _tables(self, query: QueryInfo, answered: pa.Table) -> pa.Array:
+    def _tables(self, alike: Alike) -> pa.Array:
         """A table for each instant, as the line of its first row; all others have none."""
+        query, answered = alike.query, alike.table
         texts = [""] * answered.num_rows
         instants = answered.column(0).fill_null(0).to_numpy()
         starts = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1)).tolist()
@@ -124,37 +126,45 @@ class Formatter:
         return text.getvalue()
 
 
-def csv_lines(query: QueryInfo, answered: pa.Table) -> pa.Array:
+def csv_lines(alike: Alike) -> pa.Array:
     """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
-    name = csv_field(query.name)
-    heads = mapped(answered.column(1), lambda at: f"{name},{time_text(at)}", null=f"{name},")
+    query, answered = alike.query, alike.table
     term: Callable[..., str] = _word if query.kind == "ask" else csv_term
-    if query.occurs:
-        heads = concatenated(heads, *(mapped(answered.column(at), time_text) for at in (2, 1)), between=",")
+    times = [mapped(answered.column(at), time_text) for at in ((1, 2, 1) if query.occurs else (1,))]
     cells = [mapped(column, term) for column in answered.columns[query.times :]]
-    return concatenated(concatenated(heads, *cells, between=","), "\r\n")
+    return concatenated(concatenated(alike.names(csv_field), *times, *cells, between=","), "\r\n")
 
 
-def in_order(
-    answers: Answered, write: Callable[[QueryInfo, pa.Table], pa.Array], *, whole: bool = False
-) -> bytes:
+def in_order(answers: Answered, write: Write, *, whole: bool = False) -> bytes:
     """The lines of all tables, merged by time; where an instant is one piece of text, from whole tables."""
     filled = [(query, answered.combine_chunks()) for query, answered in answers if answered.num_rows]
     if len(filled) == 1 and not whole:
         # Piece by piece: memory that is used again is there already, and in the processor's cache.
         [(query, answered)] = filled
         slices = (answered.slice(start, PIECE) for start in range(0, answered.num_rows, PIECE))
-        return b"".join(joined(write(query, piece)) for piece in slices)
-    pieces = []
-    for place, (query, answered) in enumerate(filled):
-        lines, times = write(query, answered), answered.column(1).fill_null(0).to_numpy()
-        starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
-        text, bounds = memoryview(joined(lines)), line_bounds(lines)
-        ends = bounds[[*starts[1:], len(times)]].tolist()
-        found = zip(times[starts].tolist(), bounds[starts].tolist(), ends, strict=True)
-        pieces += [(at, place, text[start:end]) for at, start, end in found]
-    pieces.sort(key=lambda piece: piece[:2])
-    return b"".join(text for _, _, text in pieces)
+        return b"".join(joined(write(Alike((query,), piece))) for piece in slices)
+    written, places, times = [], [], []
+    for members in like_ones(filled, apart=whole):
+        queries, found = zip(*(filled[place] for place in members), strict=True)
+        sizes = [len(answered) for answered in found]
+        owners = np.repeat(np.arange(len(members)), sizes) if len(members) > 1 else None
+        alike = Alike(queries, pa.concat_tables(found), owners)
+        written.append(write(alike))
+        places.append(np.repeat(members, sizes))
+        times.append(alike.table.column(1).fill_null(0).to_numpy())
+    if not written:
+        return b""
+    order = np.lexsort((np.concatenate(places), np.concatenate(times)))  # stable: rows stay in their order
+    return joined(pa.concat_arrays(written).take(pa.array(order)))
+
+
+def like_ones(answers: Answered, *, apart: bool) -> list[list[int]]:
+    """The places of the queries that differ in their names only; or of each alone."""
+    found: dict[Hashable, list[int]] = {}
+    for place, (query, answered) in enumerate(answers):
+        key = place if apart else (query.kind, query.columns, tuple(answered.schema.types))
+        found.setdefault(key, []).append(place)
+    return list(found.values())
 
 
 def _word(found: bool) -> str:

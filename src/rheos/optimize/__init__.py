@@ -9,6 +9,7 @@ from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import Construct, Query
 from rheos.algebra.streams import Continuous, Detecting
 from rheos.optimize.broadcast import broadcast
+from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.empty_branches import empty_branches
 from rheos.optimize.order_patterns import order_patterns
 from rheos.optimize.prune_columns import prune_columns
@@ -20,6 +21,7 @@ Rule = Callable[[Query, Statistics], Query]
 
 RULES: tuple[Rule, ...] = (
     empty_branches,
+    compare_resources,
     push_filters,
     order_patterns,
     seed_paths,
@@ -37,7 +39,7 @@ def optimize(query: Query, statistics: Statistics) -> Query:
 def optimize_continuous(query: Continuous) -> Continuous:
     """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand."""
     plan, nothing = query.query, Statistics(0, {})
-    for rule in (push_filters, prune_columns):
+    for rule in (compare_resources, push_filters, prune_columns):
         plan = rule(plan, nothing)
     return replace(query, query=plan)
 

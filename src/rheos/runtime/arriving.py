@@ -21,6 +21,7 @@ from rheos.algebra.expressions import Variable
 from rheos.algebra.families import CONSTANTS, skeleton
 from rheos.algebra.nodes import Node, OrderBy, Query
 from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
+from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.flows import Flow, Size
 from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
 from rheos.optimize.push_filters import push_filters
@@ -128,7 +129,8 @@ class Prepared:
 
     @classmethod
     def of(cls, query: Arriving) -> Prepared:
-        pushed = push_filters(query.query, Statistics(0, {}))
+        nothing = Statistics(0, {})
+        pushed = push_filters(compare_resources(query.query, nothing), nothing)
         kept, parts = keep_static(pushed, repr((query.query, query.windows)))
         return cls(replace(query, query=kept), parts, is_monotone(query.query))
 

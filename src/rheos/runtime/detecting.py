@@ -36,6 +36,7 @@ from rheos.algebra.nodes import (
 from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
 from rheos.algebra.variables import certain
+from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.durations import memory_bound
 from rheos.optimize.events import (
     NOTHING,
@@ -76,7 +77,8 @@ class Detection:
 
     @classmethod
     def of(cls, query: Detecting) -> Detection:
-        pushed = push_filters(query.query, Statistics(0, {}))
+        nothing = Statistics(0, {})
+        pushed = push_filters(compare_resources(query.query, nothing), nothing)
         found = Leaves(pushed)
         pattern = found.numbered(pushed.form.pattern)
         streams = frozenset(query.streams or ())

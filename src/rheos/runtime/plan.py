@@ -8,7 +8,7 @@ its `Control`, which is small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -145,6 +145,18 @@ def relatives(queries: Sequence[Registered]) -> tuple[Relatives, ...]:
         if isinstance(query.evaluation, Arrival):
             found.setdefault(query.evaluation.skeleton, []).append(query)
     return tuple(map(Relatives.of, found.values()))
+
+
+def sharing(queries: Sequence[Registered]) -> tuple[Registered, ...]:
+    """The queries, those of a family with one and the same evaluation: what they see of streams is the same,
+    and a plan with a thousand of them is small to ship. Their constants are with their relatives."""
+    firsts: dict[str, Arrival] = {}
+    return tuple(
+        replace(query, evaluation=firsts.setdefault(query.evaluation.skeleton, query.evaluation))
+        if isinstance(query.evaluation, Arrival)
+        else query
+        for query in queries
+    )
 
 
 def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered, ...], ...]:

@@ -17,7 +17,17 @@ from rheos.runtime.buffers import NEVER, Progress
 from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
-from rheos.runtime.plan import Plan, Registered, cycle, grouped, ordered, related, relatives, work
+from rheos.runtime.plan import (
+    Plan,
+    Registered,
+    cycle,
+    grouped,
+    ordered,
+    related,
+    relatives,
+    sharing,
+    work,
+)
 
 Callback = Callable[[Answer], None]
 
@@ -305,8 +315,8 @@ class Registry:
             makers = (self.handles[name].registered for name in self._halted)
             self._plan = Plan(
                 version,
-                groups or ((),) if unread else groups,
-                tuple(spread),
+                tuple(map(sharing, groups or ((),) if unread else groups)),
+                sharing(spread),
                 tuple(sorted(unread)),
                 frozenset(query.derived for query in makers if query.derived is not None),
                 relatives(running),
