@@ -129,6 +129,32 @@ def completed(node: Node) -> list[Node]:
     return []
 
 
+def changed(node: Node, derived: frozenset[int]) -> list[Node]:
+    """The patterns of the solutions with at least one new event, of those that match the patterns of these
+    numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
+
+    Where new events only change what is optional, taken away or aggregated, there is none: what follows from
+    that is found when all is evaluated anew.
+    """
+
+    def inside(inner: Node) -> list[Node]:
+        return changed(inner, derived)
+
+    match node:
+        case StreamPattern(number):
+            return [replace(node, part="new")] if number in derived else []
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            found: list[Node] = [replace(node, left=one) for one in inside(left)]
+            return found + [replace(node, left=old(left), right=other) for other in inside(right)]
+        case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
+            return [replace(node, left=one) for one in inside(left)]
+        case SeqRightJoin(_, right):
+            return [replace(node, right=one) for one in inside(right)]
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
+            return [replace(node, pattern=one) for one in inside(node.pattern)]
+    return []
+
+
 def without_nothing(node: Node) -> Node:
     """The node, or something simpler if one of its operands has no solutions."""
 

@@ -7,7 +7,7 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -42,6 +42,7 @@ from rheos.optimize.events import (
     all_patterns,
     bounds,
     branches,
+    changed,
     completed,
     without_nothing,
 )
@@ -86,12 +87,25 @@ class Detection:
     def could_match(self, template: Sequence[TriplePattern]) -> bool:
         """Whether a triple of a template could match one of the patterns."""
 
+        return bool(self.matching(template))
+
+    def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
+        """The numbers of the patterns that a triple of a template could match."""
+
         def alike(made: Term, asked: Term) -> bool:
             return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
 
-        return any(
-            all(map(alike, triple.terms, pattern.terms)) for triple in template for pattern in self.patterns
+        return frozenset(
+            number
+            for number, pattern in enumerate(self.patterns, start=1)
+            if any(all(map(alike, triple.terms, pattern.terms)) for triple in template)
         )
+
+    @property
+    def template(self) -> tuple[TriplePattern, ...]:
+        """What it makes, if it is a rule."""
+        form = self.query.query.form
+        return form.template if isinstance(form, Construct) else ()
 
     @property
     def sees(self) -> Hashable:
@@ -168,11 +182,11 @@ class DetectingBatch:
     kept: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._events: dict[tuple[object, ...], pa.Table] = {}
+        self._events: dict[tuple[frozenset[str], int, tuple[tuple[str, int], ...]], pa.Table] = {}
 
     def answers(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> Answers:
         """The solutions that end after a time and not after another."""
-        events = self._seen(detection.streams, until, since)
+        events = self.seen(detection.streams, until, since)
         ends = events.column("ending").to_numpy()
         found = set[int]()
         for number, pattern in enumerate(detection.patterns, start=1):
@@ -190,7 +204,11 @@ class DetectingBatch:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
 
-    def _seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
+    def forget(self, streams: Set[str]) -> None:
+        """Have these streams looked at anew: there is more of them now."""
+        self._events = {key: events for key, events in self._events.items() if not key[0] & streams}
+
+    def seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
         """The events of streams up to a time: s, p, o, starting, ending."""
         key = (streams, until, tuple(sorted(since.items())))
         if key not in self._events:
@@ -206,12 +224,22 @@ class DetectingBatch:
 
 @lru_cache(maxsize=4096)
 def statement_of(
-    detection: Detection, events: frozenset[int], static: frozenset[str], dialect: Dialect
+    detection: Detection,
+    events: frozenset[int],
+    static: frozenset[str],
+    dialect: Dialect,
+    derived: frozenset[int] | None = None,
 ) -> DetectingStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
-    no solution."""
+    no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
+    these; else for those that end with a new event."""
     pattern = present(detection.pattern, events, static)
-    new = all_patterns(change for branch in branches(pattern) for change in completed(branch))
+    found = branches(pattern)
+    new = all_patterns(
+        change
+        for branch in found
+        for change in (completed(branch) if derived is None else changed(branch, derived))
+    )
     if not has_streams(new):
         return None
     query = detection.query

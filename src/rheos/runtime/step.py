@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.circle import Derived, Fixpoint, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.evaluating import Evaluating, Report, Span
@@ -38,6 +39,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,11 @@ class InTask(Evaluating):
 
     def detected(self, detection: Detection, span: Span) -> Answers:
         return self._detecting.answers(detection, span.after, span.until, dict(span.since))
+
+    def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
+        found = Fixpoint(self._detecting, rules, until).derived()
+        self._detecting.forget({rule.stream for rule in rules})
+        return found
 
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         return self._arriving.novelty(prepared, span.after, span.until, dict(span.since), constants)
