@@ -74,12 +74,13 @@ def evaluated(
     given: list[Answer] = []
     with graphs.connection.cursor() as cursor:
         load_kept(cursor, kept, {})
+        place = DuckPlace(cursor)
         for after, until in itertools.pairwise(cuts):
             for together in components(queries):
-                batch = DetectingBatch(DuckPlace(cursor), live, filled)
+                batch = DetectingBatch(place, live, filled)
                 if is_circle(together):
                     rules = [Rule(q.name, q.evaluation, q.derived, after, {}) for q in together]
-                    derived = Fixpoint(batch, rules, until).derived()
+                    derived = Fixpoint(batch, place, rules, until).derived()
                     assert derived.failure is None
                     found_rows = {name: as_answers(rows).rows for name, rows in derived.solutions.items()}
                 else:

@@ -228,10 +228,15 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class SeqJoin:
-    """SEQ of EP-SPARQL: the left ends before the right starts."""
+    """SEQ of EP-SPARQL: the left ends before the right starts.
+
+    The optimiser may have found that nothing must come `between`: between any solutions of both sides that
+    bind the same as these, and have the same interval together.
+    """
 
     left: Node
     right: Node
+    between: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)

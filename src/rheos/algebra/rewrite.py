@@ -39,6 +39,8 @@ def operands(node: Node, rewrite: Rewrite) -> Node:
             return node if seeds is None else replace(node, seeds=rewrite(seeds))
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
+        case SeqJoin(left, right, between) if between is not None:
+            return SeqJoin(rewrite(left), rewrite(right), rewrite(between))
         case SeqJoin(left, right) | EqJoin(left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
         case (

@@ -114,6 +114,10 @@ def completed(node: Node) -> list[Node]:
         case Join(left, right):
             found: list[Node] = [Join(one, right) for one in completed(left)]
             return found + [Join(old(left), other) for other in completed(right)]
+        case SeqJoin(left, right, between) if between is not None:
+            # All that ends at the same time is looked at together.
+            ending = completed(right)
+            return [replace(node, right=all_patterns(ending))] if ending else []
         case SeqJoin(left, right):
             return [SeqJoin(left, other) for other in completed(right)]
         case EqJoin(left, right):
@@ -133,16 +137,23 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
     """The patterns of the solutions with at least one new event, of those that match the patterns of these
     numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
 
-    Where new events only change what is optional, taken away or aggregated, there is none: what follows from
+    What is done to each solution by itself is done once for all of them: expressions are what takes long. Where new events only change what is optional, taken away or aggregated, there is none: what follows from
     that is found when all is evaluated anew.
     """
 
     def inside(inner: Node) -> list[Node]:
         return changed(inner, derived)
 
+    def together(inner: Node) -> list[Node]:
+        found = inside(inner)
+        return [all_patterns(found)] if found else []
+
     match node:
         case StreamPattern(number):
             return [replace(node, part="new")] if number in derived else []
+        case SeqJoin(left, right, between) if between is not None:
+            begins: list[Node] = [replace(node, left=one) for one in together(left)]
+            return begins + [replace(node, left=old(left), right=other) for other in together(right)]
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             found: list[Node] = [replace(node, left=one) for one in inside(left)]
             return found + [replace(node, left=old(left), right=other) for other in inside(right)]
@@ -151,7 +162,7 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
         case SeqRightJoin(_, right):
             return [replace(node, right=one) for one in inside(right)]
         case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
-            return [replace(node, pattern=one) for one in inside(node.pattern)]
+            return [replace(node, pattern=one) for one in together(node.pattern)]
     return []
 
 

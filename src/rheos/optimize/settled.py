@@ -55,20 +55,29 @@ def _followed(left: Node, right: Node, static: bool) -> Numbers:
     return at_end(left, static=static) if static and not always_occurs(right) else NONE
 
 
-def looked_for(node: Node) -> Numbers:
-    """Those of which it also matters that there is no event: they are optional, taken away or aggregated."""
+def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
+    """Those of which it also matters that there is no event: they are optional, taken away or aggregated, or
+    must not come between. What they must not come between counts too, as the interval of others that bind the
+    same matters, but for those patterns whose events bind the same only at a `single` time."""
+
+    def inside(inner: Node) -> Numbers:
+        return looked_for(inner, single)
+
     match node:
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
-            return looked_for(left) | numbers(right) | _asked(condition)
+            return inside(left) | numbers(right) | _asked(condition)
         case SeqRightJoin(left, right, condition):
-            return looked_for(right) | numbers(left) | _asked(condition)
+            return inside(right) | numbers(left) | _asked(condition)
+        case SeqJoin(left, right, between) if between is not None:
+            both = numbers(left) | numbers(right)
+            return inside(left) | inside(right) | numbers(between) | (both - single)
         case Minus(left, right):
-            return looked_for(left) | numbers(right)
+            return inside(left) | numbers(right)
         case Recent(pattern):
             return numbers(pattern)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
-            return looked_for(pattern) | _asked(condition)
-    return NONE.union(*map(looked_for, below(node)))
+            return inside(pattern) | _asked(condition)
+    return NONE.union(*map(inside, below(node)))
 
 
 def unsettled(node: Node) -> Numbers:

@@ -13,19 +13,32 @@ that is the fixpoint. Otherwise all before the first difference is, and the rest
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
+from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import TriplePattern
 from rheos.answers.continuous import time_text
 from rheos.optimize.settled import at_end, looked_for, unsettled
-from rheos.runtime.detecting import BATCH, DetectingBatch, Detection, nothing, present, statement_of
+from rheos.optimize.uninterrupted import uninterrupted
+from rheos.runtime.detecting import (
+    BATCH,
+    DetectingBatch,
+    Detection,
+    could_match,
+    nothing,
+    present,
+    statement_of,
+)
+from rheos.runtime.place import DuckPlace
 from rheos.runtime.ticks import matches
-from rheos.sql.relation import OCCURRENCE, clause_name
+from rheos.sql.duckdb import DUCKDB
+from rheos.sql.relation import OCCURRENCE, clause_name, select
+from rheos.sql.statement import TRIPLE
 
 # Rules that derive more than this with one end, or in more rounds, are taken for endless.
 MOST_DERIVED = 1_000_000
@@ -90,7 +103,8 @@ def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
         detection = rule.detection
         every = frozenset(range(1, len(detection.patterns) + 1))
         pattern = present(detection.pattern, every, kept)
-        monotone &= not looked_for(pattern) & detection.matching(template)
+        single = frozenset(n for n in every if at_one_time(template, detection.patterns[n - 1]))
+        monotone &= not looked_for(uninterrupted(pattern), single) & detection.matching(template)
         last = at_end(pattern, static=True)
         reasons[rule.name] = {
             other.name for other in rules if detection.matching(other.detection.template) & last
@@ -103,52 +117,48 @@ def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
     return "end by end" if reasons else "on trial"
 
 
+def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
+    """Whether what templates make that matches a pattern has another value for one of its variables in every
+    other interval: new blank nodes do."""
+    made = [triple for triple in template if could_match([triple], pattern)]
+    return any(
+        isinstance(asked, Variable)
+        and all(isinstance(triple.terms[at], Variable) and triple.terms[at].is_blank for triple in made)
+        for at, asked in enumerate(pattern.terms)
+    )
+
+
 @dataclass
 class Leaf:
-    """What matches a pattern of a rule; a `derived` one can be made by the circle."""
+    """The table of the events that match some patterns: s, p, o, starting, ending, and the round in which
+    they were derived, or 0. Those of a circle come from its `makers`."""
 
-    number: int
+    table: str
     pattern: TriplePattern
-    events: pa.Table  # that are settled, or not of the circle
-    derived: bool
-
-    def up_to(self, until: int) -> None:
-        """Begin with the events up to a time."""
-        self.found = up_to(self.events, until)  # but for what the last round derived
-        self.more = self.events.slice(0, 0)
-
-    def next(self, more: pa.Table) -> None:
-        self.found, self.more = self.all(), self.of(more)
-
-    def all(self) -> pa.Table:
-        return pa.concat_tables([self.found, self.more])
-
-    def of(self, events: pa.Table) -> pa.Table:
-        """Those of some events that match."""
-        return events.take(pa.array(matches(events, (self.pattern,))))
+    makers: list[Rule]
+    filled: bool = False
 
 
 @dataclass
 class Fixpoint:
-    """The evaluation of a circle up to a time."""
+    """The evaluation of a circle up to a time, in a database of DuckDB."""
 
     batch: DetectingBatch
+    place: DuckPlace
     rules: Sequence[Rule]
     until: int
-    leaves: dict[str, list[Leaf]] = field(default_factory=dict)
-    settled: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        template = [triple for rule in self.rules for triple in rule.detection.template]
+        self.round = 0
+        self._leaves: dict[tuple[object, ...], Leaf] = {}
+        self._numbered: dict[str, list[Leaf]] = {}  # those of the patterns of each rule, in their order
+        self._views: dict[str, str] = {}
+        self._known = {rule.name: f"derived_{number}" for number, rule in enumerate(self.rules)}
+        self._fresh = {rule.name: f"fresh_{number}" for number, rule in enumerate(self.rules)}
         for rule in self.rules:
-            detection = rule.detection
-            events = self.batch.seen(detection.streams, self.until, rule.since)
-            derived = detection.matching(template)
-            self.leaves[rule.name] = [
-                Leaf(number, pattern, events.take(pa.array(matches(events, (pattern,)))), number in derived)
-                for number, pattern in enumerate(detection.patterns, start=1)
-            ]
-            self.settled[rule.name] = []
+            self.place.put("arrived", nothing(rule.detection.query.query))
+            self.place.make(self._known[rule.name], "SELECT * FROM arrived")
+            self._numbered[rule.name] = [self._leaf(rule, pattern) for pattern in rule.detection.patterns]
 
     def derived(self) -> Derived:
         ends, at = self.ends(), 0
@@ -160,113 +170,112 @@ class Fixpoint:
             after = int(ends[at - 1]) if at else int(span[0]) - 1
             checked = chosen == "on trial" and len(span) > 1
             try:
-                made = self.span(after, int(span[-1]), checked)
+                self.span(after, int(span[-1]), checked)
                 at += len(span)
                 size = size if chosen == "end by end" else 2 * size
             except Mistaken as mistake:
-                made = {name: up_to(rows, mistake.end - 1) for name, rows in self.found.items()}
+                self.forget(mistake.end - 1)
                 at = int(np.searchsorted(ends, mistake.end))
                 size = max(1, len(span) // 2)
             except Endless as endless:
-                if len(span) > 1:
-                    # What ends before that has to be complete, wherever the batch begins.
-                    size = max(1, int(np.searchsorted(span, endless.end)))
-                    continue
-                made, failure = {}, self.failure(endless)
-            self.settle(made)
+                self.forget(after)
+                if len(span) == 1:
+                    failure = self.failure(endless)
+                # What ends before that has to be complete, wherever the batch begins.
+                size = max(1, int(np.searchsorted(span, endless.end)))
         return Derived({rule.name: self.solutions(rule) for rule in self.rules}, failure)
 
     def ends(self) -> np.ndarray:
         """The times at which something may be derived."""
+        tables = {leaf.table for leaf in self._leaves.values()}
+        every = " UNION ".join(f"SELECT ending FROM {table}" for table in sorted(tables))
         after = min(rule.after for rule in self.rules)
-        columns = [leaf.events.column("ending").to_numpy() for leaf in self._leaves()]
-        ends = np.unique(np.concatenate([np.empty(0, np.int64), *columns]))
-        return ends[ends > after]
+        found = self.place.ask(f"SELECT ending FROM ({every}) WHERE ending > {after} ORDER BY ending")
+        return found.column(0).to_numpy()
 
-    def span(self, after: int, until: int, checked: bool) -> dict[str, pa.Table]:
-        """What the rules derive that ends after a time and up to another."""
-        for leaf in self._leaves():
-            leaf.up_to(until)
-        self.found = {rule.name: nothing(rule.detection.query.query) for rule in self.rules}
+    def span(self, after: int, until: int, checked: bool) -> None:
+        """Derive what ends after a time and up to another."""
         counts, first, rounds = Counter[int](), until, 0
-        new = {rule.name: self.completed(rule, after) for rule in self.rules}
+        fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
         while True:
-            new = {name: self.unknown(name, rows) for name, rows in new.items()}
-            if not any(map(len, new.values())):
-                if not checked:
-                    return self.found
-                new = self.missing(after)
-                if not any(map(len, new.values())):
-                    return self.found
-            ends = {name: rows.column("ending").to_numpy() for name, rows in new.items()}
-            earliest = min(int(found.min()) for found in ends.values() if len(found))
-            rounds = rounds + 1 if earliest == first else 0
-            first = earliest
-            counts.update(dict(zip(*_counted(ends.values()), strict=True)))
+            if not any(fresh.values()):
+                if not checked or not any((fresh := self.missing(after, until)).values()):
+                    return
+            ends = {name: self._ends(self._fresh[name]) for name, found in fresh.items() if found}
+            earliest = min(min(found) for found in ends.values())
+            first, rounds = earliest, rounds + 1 if earliest == first else 0
+            for found in ends.values():
+                counts.update(found)
             most = max(counts, key=counts.__getitem__)
             if rounds >= MOST_ROUNDS or counts[most] > MOST_DERIVED:
                 end = first if rounds >= MOST_ROUNDS else most
-                raise Endless(max(ends, key=lambda name: np.count_nonzero(ends[name] == end)), end)
-            new = self.round(new, after)
+                raise Endless(max(ends, key=lambda name: ends[name].get(end, 0)), end)
+            self.take_in(fresh)
+            fresh = {rule.name: self.changed(rule, after, until) for rule in self.rules}
 
-    def round(self, new: Mapping[str, pa.Table], after: int) -> dict[str, pa.Table]:
-        """What follows from what was found in the round before."""
-        self.found = {name: pa.concat_tables([rows, new[name]]) for name, rows in self.found.items()}
-        for rule in self.rules:
-            events = self.events(rule, new)
-            for leaf in self.leaves[rule.name]:
-                if leaf.derived:
-                    leaf.next(events)
-        return {rule.name: self.changed(rule, after) for rule in self.rules}
+    def completed(self, rule: Rule, after: int, until: int, known: str | None = None) -> int:
+        """Find the solutions of a rule on all that is there, that end in a span."""
+        parts = {"all": f"ending <= {until}", "old": f"ending <= {after}"}
+        self._show(rule, {**parts, "new": f"ending > {after} AND ending <= {until}"})
+        return self._find(rule, after, None, known)
 
-    def completed(self, rule: Rule, after: int) -> pa.Table:
-        """The solutions of a rule on all that is there, that end after a time."""
-        for leaf in self.leaves[rule.name]:
-            events = leaf.all()
-            new = events.column("ending").to_numpy() > after
-            self._put(leaf, events, events.filter(pa.array(~new)), events.filter(pa.array(new)))
-        return self._solutions(rule, after, None)
-
-    def changed(self, rule: Rule, after: int) -> pa.Table:
-        """The solutions of a rule with an event of the last round."""
-        leaves = self.leaves[rule.name]
-        derived = frozenset(leaf.number for leaf in leaves if len(leaf.more))
+    def changed(self, rule: Rule, after: int, until: int) -> int:
+        """Find the solutions of a rule with an event of the last round."""
+        leaves = enumerate(self._numbered[rule.name], start=1)
+        derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
         if not derived:
-            return nothing(rule.detection.query.query)
-        for leaf in leaves:
-            self._put(leaf, leaf.all(), leaf.found, leaf.more)
-        return self._solutions(rule, after, derived)
+            return 0
+        last, seen = f"round = {self.round}", f"ending <= {until}"
+        self._show(rule, {"all": seen, "old": f"NOT {last} AND {seen}", "new": last})
+        return self._find(rule, after, derived)
 
-    def missing(self, after: int) -> dict[str, pa.Table]:
-        """What there should be beside what was found; if some of that should not be, it is a mistake."""
-        should = {rule.name: self.completed(rule, after) for rule in self.rules}
-        wrong = [self._without(rows, should[name]) for name, rows in self.found.items()]
-        missing = {name: self.unknown(name, rows) for name, rows in should.items()}
-        if any(map(len, wrong)):
-            both = [rows.column("ending").to_numpy() for rows in (*wrong, *missing.values())]
-            raise Mistaken(min(int(ends.min()) for ends in both if len(ends)))
-        return missing
-
-    def unknown(self, name: str, rows: pa.Table) -> pa.Table:
-        return self._without(rows, self.found[name])
-
-    def settle(self, made: Mapping[str, pa.Table]) -> None:
-        for name, rows in made.items():
-            self.settled[name].append(rows)
+    def missing(self, after: int, until: int) -> dict[str, int]:
+        """Find what there should be beside what was found; if some of that should not be, it is a mistake."""
+        wrong, columns = list[int](), "ending, starting, subject, predicate, object"
+        found: dict[str, int] = {}
         for rule in self.rules:
-            events = self.events(rule, made)
-            for leaf in self.leaves[rule.name]:
-                if leaf.derived:
-                    leaf.events = pa.concat_tables([leaf.events, leaf.of(events)])
+            known, fresh = self._known[rule.name], self._fresh[rule.name]
+            self.completed(rule, after, until, "nothing")
+            here = f"SELECT {columns} FROM {known} WHERE ending > {max(after, rule.after)}"
+            for one, other in ((here, f"SELECT * FROM {fresh}"), (f"SELECT * FROM {fresh}", here)):
+                sql = f"SELECT min(ending), count(*) FROM ({one} EXCEPT {other})"
+                earliest, found[rule.name] = self.place.run(sql).fetchall()[0]
+                wrong += [earliest] if other != here and found[rule.name] else []
+            self._without(rule)
+        if wrong:
+            ends = [self._ends(self._fresh[name]) for name, count in found.items() if count]
+            raise Mistaken(min(wrong + [min(counted) for counted in ends]))
+        return found
 
-    def events(self, rule: Rule, made: Mapping[str, pa.Table]) -> pa.Table:
-        """What rules made, as events that a rule reads."""
-        read = [made[other.name] for other in self.rules if other.stream in rule.detection.streams and made]
-        return pa.concat_tables([no_events(), *map(as_events, read)])
+    def take_in(self, fresh: Mapping[str, int]) -> None:
+        """Have what was found as events for the next round."""
+        self.round += 1
+        self._grown: set[str] = set()
+        for name, count in fresh.items():
+            if count:
+                self.place.run(f"INSERT INTO {self._known[name]} SELECT * FROM {self._fresh[name]}")
+        for leaf in self._leaves.values():
+            for maker in leaf.makers:
+                if not fresh[maker.name]:
+                    continue
+                triple = dict(zip("spo", TRIPLE, strict=True))
+                columns = [*triple.values(), *OCCURRENCE, str(self.round)]
+                sql = select(columns, self._fresh[maker.name], conditions(leaf.pattern, triple))
+                ((count,),) = self.place.run(f"INSERT INTO {leaf.table} {sql}").fetchall()
+                if count:
+                    leaf.filled = True
+                    self._grown.add(leaf.table)
+
+    def forget(self, after: int) -> None:
+        """Take back what was derived that ends after a time."""
+        for table in self._known.values():
+            self.place.run(f"DELETE FROM {table} WHERE ending > {after}")
+        for leaf in self._leaves.values():
+            if leaf.makers:
+                self.place.run(f"DELETE FROM {leaf.table} WHERE round > 0 AND ending > {after}")
 
     def solutions(self, rule: Rule) -> pa.Table:
-        rows = pa.concat_tables([nothing(rule.detection.query.query), *self.settled[rule.name]])
-        return rows.sort_by([(name, "ascending") for name in rows.column_names])
+        return self.place.ask(f"SELECT * FROM {self._known[rule.name]} ORDER BY ALL")
 
     def failure(self, endless: Endless) -> str:
         names = ", ".join(rule.name for rule in self.rules)
@@ -278,46 +287,67 @@ class Fixpoint:
             f" most of it is made by {endless.rule}"
         )
 
-    def _leaves(self) -> Iterator[Leaf]:
-        for leaves in self.leaves.values():
-            yield from leaves
+    def _leaf(self, rule: Rule, pattern: TriplePattern) -> Leaf:
+        """The table of what matches a pattern; patterns that differ only in their variables have the same."""
+        detection = rule.detection
+        shape = tuple(
+            term.term if isinstance(term, Constant) else pattern.terms.index(term) for term in pattern.terms
+        )
+        key = shape, detection.streams, tuple(sorted(rule.since.items()))
+        if key not in self._leaves:
+            makers = [
+                other
+                for other in self.rules
+                if other.stream in detection.streams and could_match(other.detection.template, pattern)
+            ]
+            leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers)
+            events = self.batch.seen(detection.streams, self.until, rule.since)
+            found = events.take(pa.array(matches(events, (pattern,))))
+            self.place.put("arrived", found)
+            self.place.make(leaf.table, "SELECT *, 0 AS round FROM arrived")
+            leaf.filled = bool(len(found))
+        return self._leaves[key]
 
-    def _put(self, leaf: Leaf, events: pa.Table, old: pa.Table, new: pa.Table) -> None:
-        for part, shown in (("all", events), ("old", old), ("new", new)):
-            self.batch.place.put(clause_name(leaf.number, part), shown)
+    def _show(self, rule: Rule, parts: Mapping[str, str]) -> None:
+        for number, leaf in enumerate(self._numbered[rule.name], start=1):
+            for part, condition in parts.items():
+                name, sql = clause_name(number, part), select(EVENTS, leaf.table, [condition])
+                if self._views.get(name) != sql:
+                    self.place.view(name, sql)
+                    self._views[name] = sql
 
-    def _solutions(self, rule: Rule, after: int, derived: frozenset[int] | None) -> pa.Table:
-        place = self.batch.place
-        place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
-        events = frozenset(leaf.number for leaf in self.leaves[rule.name] if len(leaf.found) or len(leaf.more))
-        statement = statement_of(rule.detection, events, self.batch.kept, place.dialect, derived)
+    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None, known: str | None = None) -> int:
+        """Have the solutions of a statement in a table, without those that are known; how many there are."""
+        self.place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
+        leaves = enumerate(self._numbered[rule.name], start=1)
+        events = frozenset(number for number, leaf in leaves if leaf.filled)
+        statement = statement_of(rule.detection, events, self.batch.kept, self.place.dialect, derived)
+        fresh = self._fresh[rule.name]
         if statement is None:
-            return nothing(rule.detection.query.query)
-        return place.solutions(statement)
+            self.place.make(fresh, f"SELECT * FROM {self._known[rule.name]} LIMIT 0")
+            return 0
+        self.place.make_solutions(fresh, statement)
+        return 0 if known else self._without(rule)
 
-    def _without(self, rows: pa.Table, others: pa.Table) -> pa.Table:
-        if not len(rows) or not len(others):
-            return rows
-        self.batch.place.put("found", rows)
-        self.batch.place.put("known", others)
-        found = self.batch.place.ask("SELECT * FROM found EXCEPT SELECT * FROM known")
-        return found.cast(rows.schema)
+    def _without(self, rule: Rule) -> int:
+        """Leave only what is not known of what was found; how much that is."""
+        known, fresh = self._known[rule.name], self._fresh[rule.name]
+        same = " AND ".join(f"{known}.{c} = {fresh}.{c}" for c in (*OCCURRENCE, *TRIPLE))
+        self.place.run(f"DELETE FROM {fresh} USING {known} WHERE {same}")
+        ((count,),) = self.place.run(f"SELECT count(*) FROM {fresh}").fetchall()
+        return int(count)
 
-
-def up_to(rows: pa.Table, end: int) -> pa.Table:
-    return rows.filter(pa.array(rows.column("ending").to_numpy() <= end))
-
-
-def no_events() -> pa.Table:
-    kinds = [pa.string()] * 3 + [pa.int64()] * 2
-    return pa.Table.from_arrays([pa.array([], kind) for kind in kinds], names=EVENTS)
+    def _ends(self, table: str) -> dict[int, int]:
+        return dict(self.place.run(f"SELECT ending, count(*) FROM {table} GROUP BY ending").fetchall())
 
 
-def _counted(columns: Iterator[np.ndarray]) -> tuple[list[int], list[int]]:
-    ends, counts = np.unique(np.concatenate(list(columns)), return_counts=True)
-    return ends.tolist(), counts.tolist()
-
-
-def as_events(rows: pa.Table) -> pa.Table:
-    """What a rule made: its solutions have their end and start before the triple."""
-    return rows.select([2, 3, 4, 1, 0]).rename_columns(EVENTS)
+def conditions(pattern: TriplePattern, columns: Mapping[str, str]) -> list[str]:
+    """What makes a triple match a pattern, given its columns."""
+    found, names = [], list(columns.values())
+    for at, term in enumerate(pattern.terms):
+        first = pattern.terms.index(term)
+        if isinstance(term, Constant):
+            found.append(f"{names[at]} = {DUCKDB.string(term.term)}")
+        elif first < at:
+            found.append(f"{names[at]} = {names[first]}")
+    return found

@@ -49,6 +49,7 @@ from rheos.optimize.events import (
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import StaticPart, static_part
 from rheos.optimize.statistics import Statistics
+from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place
@@ -91,15 +92,8 @@ class Detection:
 
     def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
         """The numbers of the patterns that a triple of a template could match."""
-
-        def alike(made: Term, asked: Term) -> bool:
-            return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
-
-        return frozenset(
-            number
-            for number, pattern in enumerate(self.patterns, start=1)
-            if any(all(map(alike, triple.terms, pattern.terms)) for triple in template)
-        )
+        found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
+        return frozenset(found)
 
     @property
     def template(self) -> tuple[TriplePattern, ...]:
@@ -124,6 +118,15 @@ class Detection:
         memory = self.memory
         kept: Marks = np.ones(len(time), bool) if memory is None else time > until - memory
         return kept
+
+
+def could_match(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
+    """Whether a triple of a template could match a pattern."""
+
+    def alike(made: Term, asked: Term) -> bool:
+        return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
+
+    return any(all(map(alike, triple.terms, pattern.terms)) for triple in template)
 
 
 @dataclass
@@ -234,7 +237,7 @@ def statement_of(
     no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
     these; else for those that end with a new event."""
     pattern = present(detection.pattern, events, static)
-    found = branches(pattern)
+    found = branches(uninterrupted(pattern))
     new = all_patterns(
         change
         for branch in found

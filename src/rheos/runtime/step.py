@@ -130,7 +130,7 @@ class InTask(Evaluating):
         return self._detecting.answers(detection, span.after, span.until, dict(span.since))
 
     def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
-        found = Fixpoint(self._detecting, rules, until).derived()
+        found = Fixpoint(self._detecting, self.place, rules, until).derived()
         self._detecting.forget({rule.stream for rule in rules})
         return found
 
