@@ -32,6 +32,7 @@ from rheos.runtime.detecting import (
     could_match,
     nothing,
     present,
+    shape,
     statement_of,
 )
 from rheos.runtime.place import DuckPlace
@@ -290,10 +291,7 @@ class Fixpoint:
     def _leaf(self, rule: Rule, pattern: TriplePattern) -> Leaf:
         """The table of what matches a pattern; patterns that differ only in their variables have the same."""
         detection = rule.detection
-        shape = tuple(
-            term.term if isinstance(term, Constant) else pattern.terms.index(term) for term in pattern.terms
-        )
-        key = shape, detection.streams, tuple(sorted(rule.since.items()))
+        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items()))
         if key not in self._leaves:
             makers = [
                 other

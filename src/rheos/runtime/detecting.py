@@ -120,6 +120,15 @@ class Detection:
         return kept
 
 
+Shape = tuple[str | int, ...]
+
+
+def shape(pattern: TriplePattern) -> Shape:
+    """What of a pattern decides which triples match: patterns that only have other variables are alike."""
+    terms = pattern.terms
+    return tuple(term.term if isinstance(term, Constant) else terms.index(term) for term in terms)
+
+
 def could_match(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
     """Whether a triple of a template could match a pattern."""
 
@@ -191,15 +200,18 @@ class DetectingBatch:
         """The solutions that end after a time and not after another."""
         events = self.seen(detection.streams, until, since)
         ends = events.column("ending").to_numpy()
-        found = set[int]()
+        found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
         for number, pattern in enumerate(detection.patterns, start=1):
-            matching = matches(events, (pattern,))
-            new = ends[matching] > after
-            rows = events.take(pa.array(matching))
-            for part, chosen in (("all", None), ("old", ~new), ("new", new)):
-                shown = rows if chosen is None else rows.filter(pa.array(chosen))
+            parts = known.get(shape(pattern))
+            if parts is None:
+                matching = matches(events, (pattern,))
+                new = ends[matching] > after
+                rows = events.take(pa.array(matching))
+                parts = {"all": rows, "old": rows.filter(pa.array(~new)), "new": rows.filter(pa.array(new))}
+                known[shape(pattern)] = parts
+            for part, shown in parts.items():
                 self.place.put(clause_name(number, part), shown)
-            if len(matching):
+            if len(parts["all"]):
                 found.add(number)
         self.place.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
         statement = statement_of(detection, frozenset(found), self.kept, self.place.dialect)
