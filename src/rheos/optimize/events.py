@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     Project,
     Recent,
     Reduced,
@@ -34,6 +35,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
+from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
@@ -51,6 +53,11 @@ def branches(node: Node) -> list[Node]:
             return branches(left) + branches(right)
         case Join(left, right):
             return [Join(one, other) for one in branches(left) for other in branches(right)]
+        case SeqJoin(left, right, _, number) if number:
+            both = [(one, other) for one in branches(left) for other in branches(right)]
+            static = [Join(*pair) for pair in both if not all(map(has_streams, pair))]
+            pairs = Pairs(number, tuple(sorted(in_scope(node))), certain(node))
+            return [pairs, *(found for found in map(without_nothing, static) if found != NOTHING)]
         case SeqJoin(left, right) | EqJoin(left, right):
             return [timed(node, one, other) for one in branches(left) for other in branches(right)]
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
@@ -109,7 +116,7 @@ def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -
 def completed(node: Node) -> list[Node]:
     """The patterns of the solutions that new events complete, for a pattern without UNION."""
     match node:
-        case StreamPattern():
+        case StreamPattern() | Pairs():
             return [replace(node, part="new")]
         case Join(left, right):
             found: list[Node] = [Join(one, right) for one in completed(left)]
@@ -173,6 +180,8 @@ def without_nothing(node: Node) -> Node:
         return isinstance(operand, Values) and not operand.rows
 
     match node:
+        case SeqJoin(number=number) if number:
+            return node  # of what there is no more it may have made pairs
         case Union(left, right):
             return right if empty(left) else left if empty(right) else node
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
@@ -195,7 +204,7 @@ def without_nothing(node: Node) -> Node:
 def always_occurs(node: Node) -> bool:
     """Whether every solution of a pattern has an event."""
     match node:
-        case StreamPattern() | Recent():
+        case StreamPattern() | Recent() | Pairs():
             return True
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             return always_occurs(left) or always_occurs(right)
@@ -213,7 +222,7 @@ def always_occurs(node: Node) -> bool:
 def old(node: Node) -> Node:
     """A pattern on the events before the batch, and on static data."""
     return bottom_up(
-        node, lambda leaf: replace(leaf, part="old") if isinstance(leaf, StreamPattern) else leaf
+        node, lambda leaf: replace(leaf, part="old") if isinstance(leaf, StreamPattern | Pairs) else leaf
     )
 
 

@@ -7,9 +7,11 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,7 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Select,
+    SeqJoin,
     StreamPattern,
     Term,
     TriplePattern,
@@ -35,8 +38,8 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
-from rheos.algebra.variables import certain
-from rheos.optimize.durations import memory_bound
+from rheos.algebra.variables import certain, in_scope
+from rheos.optimize.durations import greatest, memory_bound
 from rheos.optimize.events import (
     NOTHING,
     all_patterns,
@@ -60,6 +63,45 @@ from rheos.sql.relation import OCCURRENCE, clause_name
 from rheos.sql.statement import TRIPLE
 
 BATCH = "batch"
+STATE = "urn:rheos:state/"
+
+
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A sequence of a query that has a policy of consumption: its number, its sides, and for how long its
+    solutions have to be remembered because of what it is part of."""
+
+    number: int
+    left: Node
+    right: Node
+    memory: int | None
+
+    def pattern(self, side: Side) -> Node:
+        return self.left if side == "left" else self.right
+
+    def variables(self, side: Side) -> tuple[str, ...]:
+        """Those of one side, by name."""
+        return tuple(sorted(in_scope(self.pattern(side))))
+
+    @property
+    def both(self) -> tuple[str, ...]:
+        return tuple(sorted(in_scope(self.left) | in_scope(self.right)))
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        return tuple(sorted(in_scope(self.left) & in_scope(self.right)))
+
+    def shared_columns(self, side: Side) -> list[str]:
+        names = self.variables(side)
+        return [f"c{names.index(name) + 1}" for name in self.shared]
+
+    @property
+    def sure(self) -> bool:
+        """Whether both sides always bind what they share."""
+        return set(self.shared) <= certain(self.left) & certain(self.right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +117,27 @@ class Detection:
     patterns: tuple[TriplePattern, ...]
     parts: tuple[StaticPart, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
+    stages: tuple[Stage, ...] = ()
 
     @classmethod
     def of(cls, query: Detecting) -> Detection:
-        pushed = push_filters(query.query, Statistics(0, {}))
-        found = Leaves(pushed)
-        pattern = found.numbered(pushed.form.pattern)
+        consumes = query.consumption != "unrestricted"
+        # What is paired depends on the solutions of every part: then nothing may move.
+        asked = query.query if consumes else push_filters(query.query, Statistics(0, {}))
+        found = Leaves(asked, consumes)
+        pattern = found.numbered(asked.form.pattern)
         streams = frozenset(query.streams or ())
-        memory = memory_bound(query.query.form.pattern)
-        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory)
+        memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
+        stages = tuple(found.stages)
+        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names under which it keeps solutions between batches, two for each stage: of the left side, and
+        pairs."""
+        own = hashlib.blake2b(repr(self.query).encode(), digest_size=8).hexdigest()
+        kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
+        return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
 
     def could_match(self, template: Sequence[TriplePattern]) -> bool:
         """Whether a triple of a template could match one of the patterns."""
@@ -143,8 +197,14 @@ class Leaves:
     """The leaves of a query's pattern: triple patterns on events and static data, and static parts."""
 
     query: Query
+    consumes: bool = False
     patterns: list[TriplePattern] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    memory: list[int | None] = field(default_factory=list)  # of the sides of stages
     parts: dict[str, StaticPart] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.outer = memory_bound(self.query.form.pattern)
 
     def numbered(self, node: Node) -> Node:
         match node:
@@ -158,7 +218,21 @@ class Leaves:
                 return joined
             case PathPattern() | Graph() | Group():
                 return self.kept(node)
+        if isinstance(node, SeqJoin) and self.consumes:
+            return self.stage(node)
         return operands(node, self.numbered)
+
+    def stage(self, node: SeqJoin) -> SeqJoin:
+        """A sequence that is evaluated apart. What is chosen on each side may not depend on what is around."""
+        bounds = [memory_bound(side) for side in (node.left, node.right)]
+        self.memory += bounds
+        outer, self.outer = self.outer, bounds[0]
+        left = self.numbered(node.left)
+        self.outer = bounds[1]
+        right = self.numbered(node.right)
+        self.outer = outer
+        self.stages.append(Stage(len(self.stages) + 1, left, right, outer))
+        return replace(node, left=left, right=right, number=len(self.stages))
 
     def leaf(self, pattern: TriplePattern) -> Node:
         self.patterns.append(pattern)
@@ -198,6 +272,13 @@ class DetectingBatch:
 
     def answers(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> Answers:
         """The solutions that end after a time and not after another."""
+        found = self.show(detection, after, until, since)
+        return self.completed(detection, found, after)
+
+    def show(
+        self, detection: Detection, after: int, until: int, since: Mapping[str, int]
+    ) -> frozenset[int]:
+        """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
         events = self.seen(detection.streams, until, since)
         ends = events.column("ending").to_numpy()
         found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
@@ -213,8 +294,12 @@ class DetectingBatch:
                 self.place.put(clause_name(number, part), shown)
             if len(parts["all"]):
                 found.add(number)
+        return frozenset(found)
+
+    def completed(self, detection: Detection, found: frozenset[int], after: int) -> Answers:
+        """The solutions that end after a time, of what is shown."""
         self.place.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
-        statement = statement_of(detection, frozenset(found), self.kept, self.place.dialect)
+        statement = statement_of(detection, found, self.kept, self.place.dialect)
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
@@ -249,7 +334,7 @@ def statement_of(
     no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
     these; else for those that end with a new event."""
     pattern = present(detection.pattern, events, static)
-    found = branches(uninterrupted(pattern))
+    found = branches(pattern if detection.stages else uninterrupted(pattern))
     new = all_patterns(
         change
         for branch in found

@@ -39,6 +39,11 @@ class Registered:
     def streams(self) -> frozenset[str]:
         return self.evaluation.streams
 
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Under which names it keeps what cannot be seen from the elements of streams."""
+        return self.evaluation.states if isinstance(self.evaluation, Detection) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Relatives:

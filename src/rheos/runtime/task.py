@@ -118,7 +118,11 @@ class Task:
                     )
                     arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
             segments = self.control.segments
-            wanted = {s for query in plan.groups[group] for s in (*query.streams, query.derived or "")}
+            wanted = {
+                name
+                for query in plan.groups[group]
+                for name in (*query.streams, *query.states, query.derived or "")
+            }
             buffers = {stream: load(segments[stream]) for stream in wanted & segments.keys()}
             outcome = step(
                 plan.groups[group],

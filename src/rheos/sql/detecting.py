@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     LeftJoin,
     Minus,
     Node,
+    Pairs,
     Query,
     Recent,
     Select,
@@ -43,7 +44,7 @@ from rheos.sql.expressions import condition as condition_sql
 from rheos.sql.grouped import Whole
 from rheos.sql.joins import Pair
 from rheos.sql.patterns import Compiler, match_pattern
-from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, select
+from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, pairs_name, select
 from rheos.sql.statement import TRIPLE, template_triples
 
 STARTING, ENDING = OCCURRENCE
@@ -69,6 +70,8 @@ class DetectingCompiler(Compiler):
         match node:
             case StreamPattern():
                 return event_pattern(node, self)
+            case Pairs():
+                return pairs(node, self)
             case SeqJoin(between=between) if between is not None:
                 return uninterrupted(node, between, context, self)
             case SeqJoin() | EqJoin() | Join():
@@ -148,6 +151,15 @@ def event_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
     sql = select(columns, f"{clause_name(node.window, node.part)} AS {alias}", conditions)
     return Relation(sql, tuple(bound), certain(node), occurs=True)
+
+
+def pairs(node: Pairs, compiler: Compiler) -> Relation:
+    """What a policy of consumption made."""
+    columns = [*OCCURRENCE]
+    columns += [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
+    return Relation(
+        select(columns, pairs_name(node.number, node.part)), node.variables, node.certain, occurs=True
+    )
 
 
 def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler) -> Relation:
