@@ -228,10 +228,17 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class SeqJoin:
-    """SEQ of EP-SPARQL: the left ends before the right starts."""
+    """SEQ of EP-SPARQL: the left ends before the right starts.
+
+    The optimiser may have found that nothing must come `between`: between any solutions of both sides that
+    bind the same as these, and have the same interval together. With a policy of consumption it has a
+    number, from 1: which pairs it makes is decided apart.
+    """
 
     left: Node
     right: Node
+    between: Node | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +295,16 @@ class StreamPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """The solutions of the SeqJoin of this number that a policy of consumption has made; `part` as above."""
+
+    number: int
+    variables: tuple[str, ...]
+    certain: frozenset[str]
+    part: Literal["all", "old", "new"] = "all"
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A pattern on static data whose solutions are kept in a table, with a column for each variable."""
 
@@ -306,7 +323,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern | Kept
-    | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent
+    | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
 )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from rheos.algebra.nodes import (
     Node,
     OneOrMore,
     OrderBy,
+    Pairs,
     Path,
     PathPattern,
     Project,
@@ -94,6 +95,8 @@ def node_lines(node: Node) -> list[str]:
             return [f"(stream {window}{elements} {triple(pattern)})"]
         case Kept(table, variables):
             return [f"(kept {table} {variable_list(variables)})"]
+        case Pairs(number, variables, _, part):
+            return [f"(pairs {number}{'' if part == 'all' else f' {part}'} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
         case SeqJoin(left, right) | EqJoin(left, right):

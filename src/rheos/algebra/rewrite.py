@@ -18,6 +18,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     PathPattern,
     Query,
     SeqJoin,
@@ -33,12 +34,14 @@ Rewrite = Callable[[Node], Node]
 def operands(node: Node, rewrite: Rewrite) -> Node:
     """The node with `rewrite` applied to each pattern directly under it, those inside EXISTS included."""
     match node:
-        case BGP() | Values() | StreamPattern() | Kept():
+        case BGP() | Values() | StreamPattern() | Kept() | Pairs():
             return node
         case PathPattern(seeds=seeds):
             return node if seeds is None else replace(node, seeds=rewrite(seeds))
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
+        case SeqJoin(left, right, between) if between is not None:
+            return replace(node, left=rewrite(left), right=rewrite(right), between=rewrite(between))
         case SeqJoin(left, right) | EqJoin(left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
         case (
@@ -73,8 +76,8 @@ def below(node: Node) -> list[Node]:
 
 
 def has_streams(node: Node) -> bool:
-    """Whether a pattern of CQELS-QL looks at a stream anywhere, inside EXISTS too."""
-    return isinstance(node, StreamPattern) or any(map(has_streams, below(node)))
+    """Whether a pattern of CQELS-QL or EP-SPARQL looks at a stream anywhere, inside EXISTS too."""
+    return isinstance(node, StreamPattern | Pairs) or any(map(has_streams, below(node)))
 
 
 def in_expression(expression: Expression, rewrite: Rewrite) -> Expression:

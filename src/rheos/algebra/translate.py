@@ -33,6 +33,7 @@ from rheos.algebra.nodes import (
     Node,
     Order,
     OrderBy,
+    Pairs,
     PathPattern,
     Project,
     Query,
@@ -473,7 +474,7 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
             return triple_patterns(left)
         case StreamPattern(_, pattern):
             return (pattern,)
-        case PathPattern() | Values() | Kept():
+        case PathPattern() | Values() | Kept() | Pairs():
             return ()
         case Filter(_, pattern):
             return triple_patterns(pattern)

@@ -23,6 +23,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     PathPattern,
     Project,
     Recent,
@@ -65,7 +66,7 @@ def in_scope(node: Node) -> Names:
             return names((subject, object_))
         case StreamPattern(_, pattern):
             return names(pattern.terms)
-        case Kept(_, variables):
+        case Kept(_, variables) | Pairs(_, variables):
             return frozenset(variables)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return in_scope(left) | in_scope(right)
@@ -99,7 +100,7 @@ def certain(node: Node) -> Names:
             return frozenset().union(*(names(p.terms) for p in patterns))
         case PathPattern() | StreamPattern():
             return in_scope(node)
-        case Kept(certain=always):
+        case Kept(certain=always) | Pairs(certain=always):
             return always
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             return certain(left) | certain(right)

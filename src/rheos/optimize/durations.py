@@ -19,6 +19,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     PathPattern,
     Recent,
     SeqJoin,
@@ -59,7 +60,7 @@ def duration_bound(node: Node) -> int | None:
         case Recent(pattern, within):
             longest = duration_bound(pattern)
             return None if longest is None else within - 1 + longest
-        case BGP() | PathPattern() | StreamPattern() | Values() | Kept() | Join() | SeqJoin():
+        case BGP() | PathPattern() | StreamPattern() | Pairs() | Values() | Kept() | Join() | SeqJoin():
             return None
     return duration_bound(node.pattern)
 
@@ -110,7 +111,7 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
         case Recent(pattern, within):
             inner = memory_bound(pattern)
             return None if inner is None else within + inner
-        case StreamPattern() | Kept():
+        case StreamPattern() | Kept() | Pairs():
             raise AssertionError("not of EP-SPARQL")
     return memory_bound(node.pattern, bound)
 

@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     Project,
     Recent,
     Reduced,
@@ -34,6 +35,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
+from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
@@ -51,6 +53,11 @@ def branches(node: Node) -> list[Node]:
             return branches(left) + branches(right)
         case Join(left, right):
             return [Join(one, other) for one in branches(left) for other in branches(right)]
+        case SeqJoin(left, right, _, number) if number:
+            both = [(one, other) for one in branches(left) for other in branches(right)]
+            static = [Join(*pair) for pair in both if not all(map(has_streams, pair))]
+            pairs = Pairs(number, tuple(sorted(in_scope(node))), certain(node))
+            return [pairs, *(found for found in map(without_nothing, static) if found != NOTHING)]
         case SeqJoin(left, right) | EqJoin(left, right):
             return [timed(node, one, other) for one in branches(left) for other in branches(right)]
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
@@ -109,11 +116,15 @@ def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -
 def completed(node: Node) -> list[Node]:
     """The patterns of the solutions that new events complete, for a pattern without UNION."""
     match node:
-        case StreamPattern():
+        case StreamPattern() | Pairs():
             return [replace(node, part="new")]
         case Join(left, right):
             found: list[Node] = [Join(one, right) for one in completed(left)]
             return found + [Join(old(left), other) for other in completed(right)]
+        case SeqJoin(left, right, between) if between is not None:
+            # All that ends at the same time is looked at together.
+            ending = completed(right)
+            return [replace(node, right=all_patterns(ending))] if ending else []
         case SeqJoin(left, right):
             return [SeqJoin(left, other) for other in completed(right)]
         case EqJoin(left, right):
@@ -129,6 +140,39 @@ def completed(node: Node) -> list[Node]:
     return []
 
 
+def changed(node: Node, derived: frozenset[int]) -> list[Node]:
+    """The patterns of the solutions with at least one new event, of those that match the patterns of these
+    numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
+
+    What is done to each solution by itself is done once for all of them: expressions are what takes long. Where new events only change what is optional, taken away or aggregated, there is none: what follows from
+    that is found when all is evaluated anew.
+    """
+
+    def inside(inner: Node) -> list[Node]:
+        return changed(inner, derived)
+
+    def together(inner: Node) -> list[Node]:
+        found = inside(inner)
+        return [all_patterns(found)] if found else []
+
+    match node:
+        case StreamPattern(number):
+            return [replace(node, part="new")] if number in derived else []
+        case SeqJoin(left, right, between) if between is not None:
+            begins: list[Node] = [replace(node, left=one) for one in together(left)]
+            return begins + [replace(node, left=old(left), right=other) for other in together(right)]
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+            found: list[Node] = [replace(node, left=one) for one in inside(left)]
+            return found + [replace(node, left=old(left), right=other) for other in inside(right)]
+        case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
+            return [replace(node, left=one) for one in inside(left)]
+        case SeqRightJoin(_, right):
+            return [replace(node, right=one) for one in inside(right)]
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
+            return [replace(node, pattern=one) for one in together(node.pattern)]
+    return []
+
+
 def without_nothing(node: Node) -> Node:
     """The node, or something simpler if one of its operands has no solutions."""
 
@@ -136,6 +180,8 @@ def without_nothing(node: Node) -> Node:
         return isinstance(operand, Values) and not operand.rows
 
     match node:
+        case SeqJoin(number=number) if number:
+            return node  # of what there is no more it may have made pairs
         case Union(left, right):
             return right if empty(left) else left if empty(right) else node
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
@@ -158,7 +204,7 @@ def without_nothing(node: Node) -> Node:
 def always_occurs(node: Node) -> bool:
     """Whether every solution of a pattern has an event."""
     match node:
-        case StreamPattern() | Recent():
+        case StreamPattern() | Recent() | Pairs():
             return True
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             return always_occurs(left) or always_occurs(right)
@@ -176,7 +222,7 @@ def always_occurs(node: Node) -> bool:
 def old(node: Node) -> Node:
     """A pattern on the events before the batch, and on static data."""
     return bottom_up(
-        node, lambda leaf: replace(leaf, part="old") if isinstance(leaf, StreamPattern) else leaf
+        node, lambda leaf: replace(leaf, part="old") if isinstance(leaf, StreamPattern | Pairs) else leaf
     )
 
 

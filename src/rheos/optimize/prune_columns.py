@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     PathPattern,
     Project,
     Query,
@@ -63,7 +64,7 @@ def narrow(node: Node, needed: Names) -> Node:
             if scope <= needed:
                 return node
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
-        case Values() | StreamPattern() | Kept():
+        case Values() | StreamPattern() | Kept() | Pairs():
             return node
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             shared = needed | (in_scope(left) & in_scope(right))

@@ -7,9 +7,11 @@ both there are decides, batch by batch, what the statement has to join.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,7 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Select,
+    SeqJoin,
     StreamPattern,
     Term,
     TriplePattern,
@@ -35,20 +38,22 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
-from rheos.algebra.variables import certain
+from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.compare_resources import compare_resources
-from rheos.optimize.durations import memory_bound
+from rheos.optimize.durations import greatest, memory_bound
 from rheos.optimize.events import (
     NOTHING,
     all_patterns,
     bounds,
     branches,
+    changed,
     completed,
     without_nothing,
 )
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import StaticPart, static_part
 from rheos.optimize.statistics import Statistics
+from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place
@@ -59,6 +64,45 @@ from rheos.sql.relation import OCCURRENCE, clause_name
 from rheos.sql.statement import TRIPLE
 
 BATCH = "batch"
+STATE = "urn:rheos:state/"
+
+
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A sequence of a query that has a policy of consumption: its number, its sides, and for how long its
+    solutions have to be remembered because of what it is part of."""
+
+    number: int
+    left: Node
+    right: Node
+    memory: int | None
+
+    def pattern(self, side: Side) -> Node:
+        return self.left if side == "left" else self.right
+
+    def variables(self, side: Side) -> tuple[str, ...]:
+        """Those of one side, by name."""
+        return tuple(sorted(in_scope(self.pattern(side))))
+
+    @property
+    def both(self) -> tuple[str, ...]:
+        return tuple(sorted(in_scope(self.left) | in_scope(self.right)))
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        return tuple(sorted(in_scope(self.left) & in_scope(self.right)))
+
+    def shared_columns(self, side: Side) -> list[str]:
+        names = self.variables(side)
+        return [f"c{names.index(name) + 1}" for name in self.shared]
+
+    @property
+    def sure(self) -> bool:
+        """Whether both sides always bind what they share."""
+        return set(self.shared) <= certain(self.left) & certain(self.right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +118,45 @@ class Detection:
     patterns: tuple[TriplePattern, ...]
     parts: tuple[StaticPart, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
+    stages: tuple[Stage, ...] = ()
 
     @classmethod
     def of(cls, query: Detecting) -> Detection:
-        nothing = Statistics(0, {})
-        pushed = push_filters(compare_resources(query.query, nothing), nothing)
-        found = Leaves(pushed)
-        pattern = found.numbered(pushed.form.pattern)
+        unknown = Statistics(0, {})
+        asked = compare_resources(query.query, unknown)
+        consumes = query.consumption != "unrestricted"
+        # What is paired depends on the solutions of every part: then nothing may move.
+        asked = asked if consumes else push_filters(asked, unknown)
+        found = Leaves(asked, consumes)
+        pattern = found.numbered(asked.form.pattern)
         streams = frozenset(query.streams or ())
-        memory = memory_bound(query.query.form.pattern)
-        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory)
+        memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
+        stages = tuple(found.stages)
+        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names under which it keeps solutions between batches, two for each stage: of the left side, and
+        pairs."""
+        own = hashlib.blake2b(repr(self.query).encode(), digest_size=8).hexdigest()
+        kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
+        return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
 
     def could_match(self, template: Sequence[TriplePattern]) -> bool:
         """Whether a triple of a template could match one of the patterns."""
 
-        def alike(made: Term, asked: Term) -> bool:
-            return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
+        return bool(self.matching(template))
 
-        return any(
-            all(map(alike, triple.terms, pattern.terms)) for triple in template for pattern in self.patterns
-        )
+    def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
+        """The numbers of the patterns that a triple of a template could match."""
+        found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
+        return frozenset(found)
+
+    @property
+    def template(self) -> tuple[TriplePattern, ...]:
+        """What it makes, if it is a rule."""
+        form = self.query.query.form
+        return form.template if isinstance(form, Construct) else ()
 
     @property
     def sees(self) -> Hashable:
@@ -114,13 +177,37 @@ class Detection:
         return kept
 
 
+Shape = tuple[str | int, ...]
+
+
+def shape(pattern: TriplePattern) -> Shape:
+    """What of a pattern decides which triples match: patterns that only have other variables are alike."""
+    terms = pattern.terms
+    return tuple(term.term if isinstance(term, Constant) else terms.index(term) for term in terms)
+
+
+def could_match(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
+    """Whether a triple of a template could match a pattern."""
+
+    def alike(made: Term, asked: Term) -> bool:
+        return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
+
+    return any(all(map(alike, triple.terms, pattern.terms)) for triple in template)
+
+
 @dataclass
 class Leaves:
     """The leaves of a query's pattern: triple patterns on events and static data, and static parts."""
 
     query: Query
+    consumes: bool = False
     patterns: list[TriplePattern] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    memory: list[int | None] = field(default_factory=list)  # of the sides of stages
     parts: dict[str, StaticPart] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.outer = memory_bound(self.query.form.pattern)
 
     def numbered(self, node: Node) -> Node:
         match node:
@@ -134,7 +221,21 @@ class Leaves:
                 return joined
             case PathPattern() | Graph() | Group():
                 return self.kept(node)
+        if isinstance(node, SeqJoin) and self.consumes:
+            return self.stage(node)
         return operands(node, self.numbered)
+
+    def stage(self, node: SeqJoin) -> SeqJoin:
+        """A sequence that is evaluated apart. What is chosen on each side may not depend on what is around."""
+        bounds = [memory_bound(side) for side in (node.left, node.right)]
+        self.memory += bounds
+        outer, self.outer = self.outer, bounds[0]
+        left = self.numbered(node.left)
+        self.outer = bounds[1]
+        right = self.numbered(node.right)
+        self.outer = outer
+        self.stages.append(Stage(len(self.stages) + 1, left, right, outer))
+        return replace(node, left=left, right=right, number=len(self.stages))
 
     def leaf(self, pattern: TriplePattern) -> Node:
         self.patterns.append(pattern)
@@ -170,29 +271,47 @@ class DetectingBatch:
     kept: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._events: dict[tuple[object, ...], pa.Table] = {}
+        self._events: dict[tuple[frozenset[str], int, tuple[tuple[str, int], ...]], pa.Table] = {}
 
     def answers(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> Answers:
         """The solutions that end after a time and not after another."""
-        events = self._seen(detection.streams, until, since)
+        found = self.show(detection, after, until, since)
+        return self.completed(detection, found, after)
+
+    def show(
+        self, detection: Detection, after: int, until: int, since: Mapping[str, int]
+    ) -> frozenset[int]:
+        """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
+        events = self.seen(detection.streams, until, since)
         ends = events.column("ending").to_numpy()
-        found = set[int]()
+        found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
         for number, pattern in enumerate(detection.patterns, start=1):
-            matching = matches(events, (pattern,))
-            new = ends[matching] > after
-            rows = events.take(pa.array(matching))
-            for part, chosen in (("all", None), ("old", ~new), ("new", new)):
-                shown = rows if chosen is None else rows.filter(pa.array(chosen))
+            parts = known.get(shape(pattern))
+            if parts is None:
+                matching = matches(events, (pattern,))
+                new = ends[matching] > after
+                rows = events.take(pa.array(matching))
+                parts = {"all": rows, "old": rows.filter(pa.array(~new)), "new": rows.filter(pa.array(new))}
+                known[shape(pattern)] = parts
+            for part, shown in parts.items():
                 self.place.put(clause_name(number, part), shown)
-            if len(matching):
+            if len(parts["all"]):
                 found.add(number)
+        return frozenset(found)
+
+    def completed(self, detection: Detection, found: frozenset[int], after: int) -> Answers:
+        """The solutions that end after a time, of what is shown."""
         self.place.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
-        statement = statement_of(detection, frozenset(found), self.kept, self.place.dialect)
+        statement = statement_of(detection, found, self.kept, self.place.dialect)
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
 
-    def _seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
+    def forget(self, streams: Set[str]) -> None:
+        """Have these streams looked at anew: there is more of them now."""
+        self._events = {key: events for key, events in self._events.items() if not key[0] & streams}
+
+    def seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
         """The events of streams up to a time: s, p, o, starting, ending."""
         key = (streams, until, tuple(sorted(since.items())))
         if key not in self._events:
@@ -208,12 +327,22 @@ class DetectingBatch:
 
 @lru_cache(maxsize=4096)
 def statement_of(
-    detection: Detection, events: frozenset[int], static: frozenset[str], dialect: Dialect
+    detection: Detection,
+    events: frozenset[int],
+    static: frozenset[str],
+    dialect: Dialect,
+    derived: frozenset[int] | None = None,
 ) -> DetectingStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
-    no solution."""
+    no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
+    these; else for those that end with a new event."""
     pattern = present(detection.pattern, events, static)
-    new = all_patterns(change for branch in branches(pattern) for change in completed(branch))
+    found = branches(pattern if detection.stages else uninterrupted(pattern))
+    new = all_patterns(
+        change
+        for branch in found
+        for change in (completed(branch) if derived is None else changed(branch, derived))
+    )
     if not has_streams(new):
         return None
     query = detection.query

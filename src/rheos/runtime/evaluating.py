@@ -14,11 +14,12 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from rheos.runtime.arriving import Arrival, Novelty, Prepared, apart
-from rheos.runtime.buffers import LIVE, NEVER, Progress
-from rheos.runtime.clock import Held, pass_on, until_of
-from rheos.runtime.detecting import Detection
+from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Progress
+from rheos.runtime.circle import Derived, Rule
+from rheos.runtime.clock import Held, complete_for, pass_on, until_of
+from rheos.runtime.detecting import Detection, told
 from rheos.runtime.evaluation import Answers, Evaluation
-from rheos.runtime.plan import Control, Registered, Relatives
+from rheos.runtime.plan import Control, Registered, Relatives, components, is_circle
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Results(Protocol):
     reports: list[Report]
     reached: dict[str, int]
     flows: dict[str, str]
+    failures: dict[str, str]  # why queries cannot go on, by name
 
 
 @dataclass
@@ -75,6 +77,10 @@ class Evaluating(ABC):
         """The solutions of a query of EP-SPARQL that end in a span."""
 
     @abstractmethod
+    def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
+        """What the rules of a circle derive up to a time."""
+
+    @abstractmethod
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         """What is new for a query, or a family, of CQELS-QL."""
 
@@ -84,9 +90,13 @@ class Evaluating(ABC):
 
     def all(self) -> None:
         relatives = {name: family for family in self.families for name in family.members}
+        circles = {q.name: found for found in components(self.queries) if is_circle(found) for q in found}
         for query in self.queries:
             if query.name in self.results.reached:
-                continue  # it was answered with its family
+                continue  # it was answered with its family, or its circle
+            if query.name in circles:
+                self.circle(circles[query.name])
+                continue
             began = time.perf_counter()
             span = self.span(query)
             together, found = [query], dict[str, Answers]()
@@ -106,6 +116,32 @@ class Evaluating(ABC):
         if isinstance(evaluation, Detection):
             return self.detected(evaluation, span)
         return self.windowed(evaluation, span)
+
+    def circle(self, together: Sequence[Registered]) -> None:
+        """Answer the rules of a circle together. Their streams are complete as far as all the others are."""
+        began = time.perf_counter()
+        spans = {query.name: self.span(query) for query in together}
+        complete = [complete_for(query, self.known) for query in together]
+        known = min((found for found in complete if found is not None), default=NEVER)
+        ends = [spans[query.name].until for query in together]
+        until = max(ends) if known == FOREVER else known
+        rules = [
+            Rule(query.name, query.evaluation, query.derived, span.after, dict(span.since))
+            for query in together
+            if isinstance(query.evaluation, Detection)
+            and query.derived is not None
+            and (span := spans[query.name]).after < until
+        ]
+        found = self.fixpoint(rules, until) if rules else Derived({})
+        took = (time.perf_counter() - began) * 1000 / len(together)
+        for query in together:
+            rows = found.solutions.get(query.name)
+            span = spans[query.name]._replace(until=until)
+            self.note(query, None if rows is None else told(rows), span, took)
+            if found.failure is not None:
+                self.results.failures[query.name] = found.failure
+            if query.derived is not None and known > NEVER:
+                self.known[query.derived] = known
 
     def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
         """What a query is evaluated on; `known` are the spans of its family by what they depend on."""

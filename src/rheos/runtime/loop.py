@@ -105,6 +105,7 @@ class Loop:
         self._shipped: dict[str, Shipped] = {}
         self._compiled: dict[str, Registered] = {}
         self._frames_read = False
+        self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
         self._beat = self.journal.folder / "beat"
@@ -228,7 +229,13 @@ class Loop:
             }
         self.reached = {**self.reached, **collected.reached}
         self.segments = {**self.segments, **collected.segments}
+        self._failing = collected.failures
         self._say(number, collected.reports, collected.letters)
+        self._failing = {}
+        for reason in dict.fromkeys(collected.failures.values()):
+            self.warn(f"{reason}; stopped, the other queries go on")
+        for name, reason in collected.failures.items():
+            self.registry.fail(name, reason)
         if self.all_ended():
             self.finished.set()
 
@@ -360,6 +367,7 @@ class Loop:
             "reached": self.reached,
             "segments": {name: asdict(segments) for name, segments in self.segments.items()},
             **self.registry.described(),
+            "failures": {**self.registry.failures(), **self._failing},
         }
 
     def _recover(self) -> None:
@@ -372,6 +380,8 @@ class Loop:
         self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
         self.reached = record["reached"]
         self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
+        for name, reason in record.get("failures", {}).items():
+            self.registry.fail(name, reason)
         self._emit_rest(self._done)
         if self.all_ended():
             self.finished.set()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 import duckdb
@@ -21,6 +22,8 @@ from rheos.sql.relation import OCCURRENCE
 # many instants nothing is quicker; above, it is told to sort both.
 FEW_INSTANTS = 200
 SORTING = {"nested_loop_join_threshold": "0", "merge_join_threshold": "0"}
+# It also lifts filters above expressions, which then are computed for what the filter drops.
+DETECTING = {**SORTING, "disabled_optimizers": "'filter_pullup'"}
 AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
 
 
@@ -99,15 +102,27 @@ class DuckPlace:
         return rows.rename_columns(["member", "instant", "at", *statement.columns])
 
     def solutions(self, statement: DetectingStatement) -> pa.Table:
-        return self._answers(statement.sql, {}).rename_columns([*OCCURRENCE[::-1], *statement.columns])
+        return self._answers(statement.sql, DETECTING).rename_columns([*OCCURRENCE[::-1], *statement.columns])
+
+    def make_solutions(self, name: str, statement: DetectingStatement) -> None:
+        """The same as a table, in any order."""
+        columns = ", ".join([*OCCURRENCE[::-1], *statement.columns])
+        with self._set(statement.sql, DETECTING):
+            self.make(name, f"SELECT * FROM (\n{statement.unordered}\n) AS solutions({columns})")
 
     def _answers(self, sql: str, settings: Mapping[str, str]) -> pa.Table:
+        with self._set(sql, settings):
+            return self.ask(sql)
+
+    @contextmanager
+    def _set(self, sql: str, settings: Mapping[str, str]) -> Iterator[None]:
+        """Have what a statement needs while it runs."""
         if "rheos_sha" in sql:
             hashes.register(self.cursor)
         for name, value in settings.items():
             self.run(f"SET {name} = {value}")
         try:
-            return self.ask(sql)
+            yield
         finally:
             for name in settings:
                 self.run(f"RESET {name}")

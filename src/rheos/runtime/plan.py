@@ -7,7 +7,7 @@ its `Control`, which is small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -38,6 +38,11 @@ class Registered:
     @property
     def streams(self) -> frozenset[str]:
         return self.evaluation.streams
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Under which names it keeps what cannot be seen from the elements of streams."""
+        return self.evaluation.states if isinstance(self.evaluation, Detection) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,31 +204,47 @@ def related(queries: Sequence[Registered]) -> list[list[Registered]]:
 
 
 def ordered(queries: Sequence[Registered]) -> list[Registered]:
-    """Every query after those whose streams it reads; the registry has made sure that there is no cycle."""
-    made = {query.derived for query in queries if query.derived is not None}
-    left, done, order = list(queries), set[str](), list[Registered]()
+    """Every query after those whose streams it reads; the rules of a circle follow one another."""
+    return [query for together in components(queries) for query in together]
+
+
+def components(queries: Sequence[Registered]) -> list[list[Registered]]:
+    """The queries in the order of their streams: each by itself, or those that read one another's streams in
+    a circle together."""
+    makers = {query.derived: query.name for query in queries if query.derived is not None}
+    read = {query.name: {makers[stream] for stream in query.streams & makers.keys()} for query in queries}
+    left, order = {query.name: query for query in queries}, list[list[Registered]]()
     while left:
-        ready = [query for query in left if not (query.streams & made) - done]
+        ready = [[query] for name, query in left.items() if not read[name] & left.keys()]
+        if not ready:
+            behind = {name: _behind(name, read, left.keys()) for name in left}
+            # One that is behind the others, and only those that are behind it are behind.
+            first = next(name for name in left if all(name in behind[other] for other in behind[name]))
+            ready = [[query for name, query in left.items() if name in behind[first]]]
         order += ready
-        done |= {query.derived for query in ready if query.derived is not None}
-        names = {query.name for query in ready}
-        left = [query for query in left if query.name not in names]
+        for query in (query for together in ready for query in together):
+            del left[query.name]
     return order
 
 
-def cycle(queries: Iterable[Registered]) -> list[str]:
-    """The names of queries that read one another's streams in a circle, in its order, if there are any."""
-    left = list(queries)
-    while True:
-        made = {query.derived for query in left if query.derived is not None}
-        stuck = [query for query in left if query.streams & made]
-        if len(stuck) == len(left):
-            break
-        left = stuck
-    if not left:
-        return []
-    makers = {query.derived: query for query in left}
-    path = [left[0]]
+def _behind(name: str, read: Mapping[str, set[str]], among: Set[str]) -> set[str]:
+    """The queries whose streams a query depends on."""
+    found, more = set[str](), {name}
+    while more:
+        more = {other for one in more for other in read[one] & among} - found
+        found |= more
+    return found
+
+
+def is_circle(together: Sequence[Registered]) -> bool:
+    """Whether queries that are a component read one another's streams, or one reads its own."""
+    return len(together) > 1 or together[0].derived in together[0].streams
+
+
+def circle_path(together: Sequence[Registered]) -> list[str]:
+    """The names of some queries of a circle, in its order."""
+    makers = {query.derived: query for query in together}
+    path = [together[0]]
     while True:
         maker = next(makers[stream] for stream in sorted(path[-1].streams) if stream in makers)
         if maker in path:

@@ -14,14 +14,17 @@ from rheos.answers.continuous import Answer, QueryInfo, answers
 from rheos.errors import Position, QuerySyntaxError, RheosError
 from rheos.iris import DEFAULT_BASE
 from rheos.runtime.buffers import NEVER, Progress
+from rheos.runtime.circle import ambiguous
 from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.metrics import QueryMetrics
 from rheos.runtime.plan import (
     Plan,
     Registered,
-    cycle,
+    circle_path,
+    components,
     grouped,
+    is_circle,
     ordered,
     related,
     relatives,
@@ -33,6 +36,27 @@ Callback = Callable[[Answer], None]
 
 # So many queries are worth a task of their own.
 GROUP_SIZE = 8
+
+
+def check_circle(together: Sequence[Registered]) -> None:
+    """Only rules of EP-SPARQL may read one another's streams in a circle, and not all of them."""
+    path = circle_path(together)
+    shown = " → ".join([*path, path[0]])
+    rules = {q.name: q.evaluation for q in together if isinstance(q.evaluation, Detection)}
+    if len(rules) < len(together):
+        raise RheosError(f"these queries read one another's streams in a circle: {shown}")
+    for name, rule in rules.items():
+        if rule.query.consumption != "unrestricted":
+            raise RheosError(
+                f"{name} has a policy of consumption, {rule.query.consumption}, and goes on from what it makes"
+                f" itself: {shown}; what it would use up depends on what it makes of that"
+            )
+    looking = ambiguous(rules)
+    if looking is not None:
+        raise RheosError(
+            f"{looking} looks for the absence of what may follow from its own answer at the same time: {shown};"
+            " in a circle of rules, what is optional, taken away or aggregated must have ended before"
+        )
 
 
 class Handle:
@@ -53,6 +77,7 @@ class Handle:
         self.base = base
         self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
+        self.failure: str | None = None  # why it was stopped, if not by its user
         self._keep = keep
         self._results: list[Answer] = []
         self._callbacks: list[Callback] = []
@@ -172,10 +197,9 @@ class Registry:
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
             # Only one that makes a stream closes a circle.
-            circle = cycle([*others, registered] if registered.derived is not None else [registered])
-            if circle:
-                path = " → ".join([*circle, circle[0]])
-                raise RheosError(f"these queries read one another's streams in a circle: {path}")
+            for together in components([*others, registered] if registered.derived is not None else []):
+                if is_circle(together):
+                    check_circle(together)
             handle = Handle(self, registered, text, base, named, keep)
             self.handles[name] = handle
             if others != known:
@@ -190,7 +214,7 @@ class Registry:
             readers = [
                 other.name
                 for other in self.handles.values()
-                if other is not handle and handle.registered.derived in other.registered.streams
+                if other is not handle and any(handle.registered.derived == stream for stream, _ in other.named)
             ]
             if readers:
                 raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
@@ -235,9 +259,21 @@ class Registry:
             self._halted.add(name)
             self._version = next(self._versions)
 
+    def fail(self, name: str, reason: str) -> None:
+        """Stop a query that cannot go on."""
+        with self._lock:
+            if name in self.handles:
+                self.handles[name].failure = reason
+                self.halt(name)
+
+    def failures(self) -> dict[str, str]:
+        """Why queries were stopped that could not go on."""
+        return {name: h.failure for name, h in self.handles.items() if h.failure is not None}
+
     def resume(self, name: str) -> None:
         with self._lock:
             handle = self._known(name)
+            handle.failure = None
             if name in self._halted:
                 self._halted.discard(name)
                 self._from_now(handle.registered)

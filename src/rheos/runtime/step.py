@@ -15,8 +15,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from rheos.runtime import consuming
 from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
+from rheos.runtime.circle import Derived, Fixpoint, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.evaluating import Evaluating, Report, Span
@@ -38,6 +40,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ def step(
     the static graphs, and what is kept of them for the `families` of CQELS-QL."""
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
-    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made}}
+    states = {name for query in queries for name in query.states}
+    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made, *states}}
     outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
     for stream in read:
         arrival = arrivals.get(stream, Arrivals())
@@ -80,14 +84,16 @@ def step(
 
 def drop_unseen(queries: Sequence[Registered], outcome: Outcome) -> None:
     """Of every stream keep what a later instant of one of the queries can see."""
-    placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items()}
+    states = {name for query in queries for name in query.states}  # of which everything is needed
+    placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items() if stream not in states}
     # Queries that look through the same windows and are equally far need the same.
     needs = {(query.evaluation.sees, outcome.reached[query.name]): query.evaluation for query in queries}
     kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
     for (_, until), evaluation in needs.items():
         for stream in evaluation.streams:
             kept[stream] |= evaluation.live(stream, placed, until)
-    for stream, buffer in outcome.buffers.items():
+    for stream in placed:
+        buffer = outcome.buffers[stream]
         outcome.buffers[stream] = buffer.keeping(placed[stream].filter(pa.array(kept[stream])))
 
 
@@ -125,7 +131,18 @@ class InTask(Evaluating):
         return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
 
     def detected(self, detection: Detection, span: Span) -> Answers:
-        return self._detecting.answers(detection, span.after, span.until, dict(span.since))
+        if not detection.stages:
+            return self._detecting.answers(detection, span.after, span.until, dict(span.since))
+        state = {name: self.held[name].elements for name in detection.states}
+        times, since = (span.after, span.until), dict(span.since)
+        found, state = consuming.answers(self._detecting, self.place, detection, times, since, state)
+        self.results.buffers |= {name: Buffer(elements) for name, elements in state.items()}
+        return found
+
+    def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
+        found = Fixpoint(self._detecting, self.place, rules, until).derived()
+        self._detecting.forget({rule.stream for rule in rules})
+        return found
 
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         return self._arriving.novelty(prepared, span.after, span.until, dict(span.since), constants)

@@ -132,9 +132,6 @@ class Streaming:
         """A query as it is evaluated, by its language, and the variables that it answers."""
         if tree.dialect == "epsparql":
             detecting = translate_detecting(tree, name, base)
-            if detecting.consumption != "unrestricted":
-                message = f"the consumption {detecting.consumption} is not supported yet"
-                raise UnsupportedError(message, tree.text, tree.position)
             asked = detecting.query.form
             return detecting, Detection.of(detecting), asked.variables if isinstance(asked, Select) else ()
         if tree.stream_patterns:

@@ -118,7 +118,11 @@ class Task:
                     )
                     arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
             segments = self.control.segments
-            wanted = {s for query in plan.groups[group] for s in (*query.streams, query.derived or "")}
+            wanted = {
+                name
+                for query in plan.groups[group]
+                for name in (*query.streams, *query.states, query.derived or "")
+            }
             buffers = {stream: load(segments[stream]) for stream in wanted & segments.keys()}
             outcome = step(
                 plan.groups[group],
@@ -146,6 +150,7 @@ def output(
         "letters": [letter.json() for letter in outcome.letters],
         "reached": outcome.reached,
         "flows": outcome.flows,
+        "failures": outcome.failures,
         "segments": {stream: asdict(segments) for stream, segments in kept.items()},
     }
     yield _row(group, "", json.dumps(about), b"", b"", None)
@@ -177,6 +182,7 @@ class Collected:
     reached: dict[str, int]
     segments: dict[str, Segments]
     flows: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Collected) -> None:
         """What came of the same batch in another way. A stream that both have read has come as far in both;
@@ -186,6 +192,7 @@ class Collected:
         self.reports += other.reports
         self.reached |= other.reached
         self.flows |= other.flows
+        self.failures |= other.failures
         for stream, kept in other.segments.items():
             self.segments[stream] = longest([kept, self.segments.get(stream, kept)])
 
@@ -206,6 +213,7 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
         found.flows |= about["flows"]
+        found.failures |= about["failures"]
         for stream, values in about["segments"].items():
             kept = Segments.of_json(values)
             found.segments[stream] = longest([kept, found.segments.get(stream, kept)])

@@ -11,7 +11,7 @@ joined, so that not everything is paired that ever met.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import indent
 
@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     LeftJoin,
     Minus,
     Node,
+    Pairs,
     Query,
     Recent,
     Select,
@@ -32,7 +33,7 @@ from rheos.algebra.nodes import (
     StreamPattern,
     makes_blanks,
 )
-from rheos.algebra.variables import certain
+from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.durations import condition_bound
 from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
@@ -43,7 +44,7 @@ from rheos.sql.expressions import condition as condition_sql
 from rheos.sql.grouped import Whole
 from rheos.sql.joins import Pair
 from rheos.sql.patterns import Compiler, match_pattern
-from rheos.sql.relation import OCCURRENCE, Key, Relation, clause_name, nested, select
+from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, pairs_name, select
 from rheos.sql.statement import TRIPLE, template_triples
 
 STARTING, ENDING = OCCURRENCE
@@ -56,6 +57,7 @@ class DetectingStatement:
 
     sql: str
     columns: tuple[str, ...]
+    unordered: str  # the same in any order
 
 
 @dataclass
@@ -68,6 +70,10 @@ class DetectingCompiler(Compiler):
         match node:
             case StreamPattern():
                 return event_pattern(node, self)
+            case Pairs():
+                return pairs(node, self)
+            case SeqJoin(between=between) if between is not None:
+                return uninterrupted(node, between, context, self)
             case SeqJoin() | EqJoin() | Join():
                 return timed_join(node, context, self)
             case LeftJoin(left, right) | EqLeftJoin(left, right):
@@ -109,7 +115,8 @@ def compile_detecting(
             columns += [f"{rows}.{compiler.column(variable)}" for variable in relation.variables]
             solutions = select(columns, nested(relation.sql, rows), new, distinct=True)
             keyed = replace(relation, sql=solutions, keys=(Key(ENDING), Key(STARTING)), occurs=False)
-            own = identity(name, keyed, compiler) if makes_blanks(template) else None
+            bound = sorted(in_scope(query.form.pattern))
+            own = identity(name, keyed, bound, compiler) if makes_blanks(template) else None
             sql = template_triples(keyed, template, compiler, own)
         case _:
             shown, names = ["found"], ("found",)
@@ -119,17 +126,19 @@ def compile_detecting(
     order = [f"answers.{column} NULLS FIRST" for column in (ENDING, STARTING, *shown)]
     chosen = [f"answers.{column}" for column in (ENDING, STARTING, *shown)]
     statement = select(chosen, nested(sql, "answers"), tail=f"ORDER BY {', '.join(order)}")
-    return DetectingStatement(statement, names)
+    return DetectingStatement(statement, names, select(chosen, nested(sql, "answers")))
 
 
-def identity(name: str, relation: Relation, compiler: Compiler) -> str:
+def identity(name: str, relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
     """What tells a solution from all others: its query, its interval and its values. The same solution has
-    the same, however often and in whatever batch it is found."""
-    columns = [key.column for key in relation.keys]
-    columns += [compiler.column(variable) for variable in relation.variables]
+    the same, however often and in whatever batch it is found, and in whatever way."""
     text = compiler.dialect.cast_text
     parts = [compiler.dialect.string(name)]
-    parts += [f"COALESCE({text(f'solutions.{column}')}, '')" for column in columns]
+    parts += [text(f"solutions.{key.column}") for key in relation.keys]
+    parts += [
+        f"COALESCE(solutions.{compiler.column(variable)}, '')" if variable in relation.variables else "''"
+        for variable in variables
+    ]
     # No term has a line feed between its end and the next.
     return compiler.dialect.digest("MD5", f"concat_ws('|', {', '.join(parts)})")
 
@@ -142,6 +151,15 @@ def event_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
     sql = select(columns, f"{clause_name(node.window, node.part)} AS {alias}", conditions)
     return Relation(sql, tuple(bound), certain(node), occurs=True)
+
+
+def pairs(node: Pairs, compiler: Compiler) -> Relation:
+    """What a policy of consumption made."""
+    columns = [*OCCURRENCE]
+    columns += [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
+    return Relation(
+        select(columns, pairs_name(node.number, node.part)), node.variables, node.certain, occurs=True
+    )
 
 
 def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler) -> Relation:
@@ -176,23 +194,73 @@ def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: Detect
     return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs)
 
 
+def uninterrupted(
+    node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler
+) -> Relation:
+    """A sequence with nothing in between. Each of the left side, with the earliest end of those like it, must
+    not have ended before the last that came between began: for each of the right side that is the latest
+    start of those that ended before it, or one like it, started."""
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    other = compiler.node(between, context)
+    left = with_extreme(left, f"MIN({ENDING})", STARTING, "earliest", compiler)
+    right = with_extreme(right, f"MAX({STARTING})", ENDING, "latest", compiler)
+    rows, shared = compiler.fresh("r"), {compiler.column(name) for name in other.shared(right)}
+    columns = [*OCCURRENCE, *map(compiler.column, right.variables)]
+    events = select([*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows))
+    absent = compiler.dialect.null
+    others = ["CAST(NULL AS BIGINT)"] * 2
+    others += [column if column in shared else absent for column in columns[2:]]
+    others += [ENDING, "1", STARTING]
+    events += f"\nUNION ALL\n{select(others, nested(other.sql, rows))}"
+    same = f"PARTITION BY {', '.join(sorted(shared))} " if shared else ""
+    before = f"{same}ORDER BY moment, turn ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    seen = select([*columns, "turn", f"MAX(began) OVER ({before}) AS began"], nested(events, rows))
+    since = f"COALESCE(began, {TIMELESS[1]}) AS since"
+    right = right.with_sql(select([*columns, since], nested(seen, rows), ["turn = 0"]))
+    pair = Pair.of(left, right, context, compiler)
+    first, second = pair.left_alias, pair.right_alias
+    conditions = pair.conditions()
+    conditions += [f"{first}.{ENDING} < {second}.{STARTING}", f"{first}.earliest >= {second}.since"]
+    bound = compiler.bounds.get(node)
+    if bound is not None:
+        conditions.append(f"{second}.{ENDING} - {first}.{STARTING} <= {bound}")
+        if pair.shared:
+            pair = replace(
+                pair,
+                left=in_stretches(left, bound, compiler, twice=True, more=["earliest"]),
+                right=in_stretches(right, bound, compiler, twice=False, more=["since"]),
+            )
+            conditions.append(f"{first}.stretch = {second}.stretch")
+    sql = select(pair.columns(), pair.source("JOIN", conditions))
+    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=True)
+
+
+def with_extreme(relation: Relation, extreme: str, time: str, name: str, compiler: Compiler) -> Relation:
+    """The rows with the first or the last of one time among those that have the other and bind the same."""
+    columns = [*OCCURRENCE, *map(compiler.column, relation.variables)]
+    same = ", ".join([time, *map(compiler.column, relation.variables)])
+    found = f"{extreme} OVER (PARTITION BY {same}) AS {name}"
+    return relation.with_sql(select([*columns, found], nested(relation.sql, compiler.fresh("r"))))
+
+
 def stretch(ending: str, bound: int, compiler: Compiler) -> str:
     """The number of the stretch of time, as long as a solution can be, that something ended in."""
     return compiler.dialect.whole_quotient(ending, bound + 1)
 
 
-def in_stretches(relation: Relation, bound: int, compiler: Compiler, *, twice: bool) -> Relation:
+def in_stretches(
+    relation: Relation, bound: int, compiler: Compiler, *, twice: bool, more: Sequence[str] = ()
+) -> Relation:
     """The rows of a relation with the number of their stretch; or `twice`, also with that of the next."""
     rows = compiler.fresh("r")
     own = stretch(f"{rows}.{ENDING}", bound, compiler)
-    columns = [f"{rows}.{column}" for column in relation.carried]
+    columns = [f"{rows}.{column}" for column in (*relation.carried, *more)]
     columns += [f"{rows}.{compiler.column(name)}" for name in relation.variables]
     if not twice:
         sql = select([*columns, f"{own} AS stretch"], nested(relation.sql, rows))
         return relation.with_sql(sql)
-    item, number = nested(relation.sql, rows), compiler.fresh("n")
-    source = compiler.dialect.counted(item, own, f"{own} + 2", number, "stretch")
-    return relation.with_sql(select([*columns, f"{number}.stretch"], source))
+    each = compiler.dialect.each([own, f"{own} + 1"])
+    return relation.with_sql(select([*columns, f"{each} AS stretch"], nested(relation.sql, rows)))
 
 
 def optional(

@@ -335,6 +335,10 @@ class Dialect(ABC):
         rows with none are lost."""
 
     @abstractmethod
+    def each(self, values: Sequence[str]) -> str:
+        """In a SELECT list, a column that has each of some values in a row of its own."""
+
+    @abstractmethod
     def closure(self, closure: Closure) -> str | None:
         """A SELECT of all that a relation of edges reaches, or None where the engine cannot say it."""
 

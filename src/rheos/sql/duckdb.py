@@ -220,6 +220,9 @@ class DuckDB(Dialect):
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
         return f"{item}, unnest(range({start}, {end})) AS {alias}({column})"
 
+    def each(self, values: Sequence[str]) -> str:
+        return f"unnest([{', '.join(values)}])"
+
     def closure(self, closure: Closure) -> str:
         same = "".join(f" AND edges.{key} = reached.{key}" for key in closure.keys)
         columns = ", ".join((*closure.keys, "a", "b"))

@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     Minus,
     Node,
     OrderBy,
+    Pairs,
     PathPattern,
     Project,
     Recent,
@@ -127,7 +128,7 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
-            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent():
+            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent() | Pairs():
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
 

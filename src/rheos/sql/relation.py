@@ -35,6 +35,12 @@ def clause_name(window: int, part: str) -> str:
     return f"clause_{window}_{part}"
 
 
+def pairs_name(number: int, part: str) -> str:
+    """The table of the pairs that a sequence with a policy of consumption has made: starting, ending, and a
+    column for each variable, c1, c2, …"""
+    return f"pairs_{number}_{part}"
+
+
 @dataclass(frozen=True, slots=True)
 class Sort:
     """One item of an order that the solutions have: a hidden column and its direction."""

@@ -197,6 +197,9 @@ class Spark(Dialect):
         numbers = f"sequence(CAST({start} AS BIGINT), CAST({end} AS BIGINT) - 1)"
         return f"{item}\nLATERAL VIEW explode({numbers}) {alias} AS {column}"
 
+    def each(self, values: Sequence[str]) -> str:
+        return f"explode(array({', '.join(values)}))"
+
     def closure(self, closure: Closure) -> None:
         return None
 

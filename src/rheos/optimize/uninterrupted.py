@@ -1,0 +1,107 @@
+"""Find what must not be interrupted: a pattern of EP-SPARQL comes in, the same goes out with simpler joins.
+
+The language says that nothing came between two events by
+
+    { {A} SEQ {C} EQUALSOPTIONAL { {A} SEQ {B} SEQ {C} } FILTER(!BOUND(?b)) }
+
+To join A, B and C only to find what cannot be joined so would cost the more the longer it is quiet. It is
+enough to know for each C when the last B before it began: A must not have ended before that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rheos.algebra.expressions import Call, Expression, Variable
+from rheos.algebra.nodes import EqLeftJoin, Filter, Node, SeqJoin, StreamPattern, Union
+from rheos.algebra.rewrite import below, bottom_up
+from rheos.algebra.variables import asks_interval, certain, has_exists, in_scope
+from rheos.optimize.events import always_occurs
+from rheos.optimize.push_filters import conjunction, conjuncts, volatile
+
+
+def uninterrupted(node: Node) -> Node:
+    """The pattern, whose stream patterns have numbers, with such joins where they mean the same."""
+    return bottom_up(node, _rewritten)
+
+
+def _rewritten(node: Node) -> Node:
+    if not isinstance(node, Filter):
+        return node
+    absent = [name for part in conjuncts(node.condition) if (name := _absent(part)) is not None]
+    inner, outer = _bare(node.pattern)
+    for name in absent:
+        found = _joined(inner, name)
+        if found is not None:
+            rest = [part for part in conjuncts(node.condition) if _absent(part) != name]
+            return _filtered(found, [*outer, *rest])
+    return node
+
+
+def _absent(condition: Expression) -> str | None:
+    """The variable that a condition wants to be unbound, if that is all of it."""
+    match condition:
+        case Call("!", (Call("BOUND", (Variable(name),)),)):
+            return name
+    return None
+
+
+def _joined(node: Node, absent: str) -> Node | None:
+    """The left side of such a pattern, with what must not come between."""
+    match node:
+        case EqLeftJoin(kept, SeqJoin(SeqJoin(first, between, None), last, None), None):
+            inner, conditions = _bare(kept)
+            if not isinstance(inner, SeqJoin) or inner.between is not None:
+                return None
+            left, right = inner.left, inner.right
+            alike = _same(left, first) and _same(right, last)
+            named = absent in certain(between) and absent not in in_scope(inner)
+            # What the interruption shares with the others has to be known from the last of them.
+            known = in_scope(between) & in_scope(left) <= in_scope(right)
+            if alike and named and known and all(map(_simple, (left, between, right))):
+                return _filtered(replace(inner, between=between), conditions)
+    return None
+
+
+def _simple(node: Node) -> bool:
+    """Whether all solutions occur and bind all variables, and there is but one way to them."""
+
+    def united(inner: Node) -> bool:
+        return isinstance(inner, Union) or any(map(united, below(inner)))
+
+    return always_occurs(node) and certain(node) == in_scope(node) and not united(node)
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether a pattern is another but for filters on what it binds, which hold for all that binds the same."""
+
+    def plain(inner: Node, *, filters: bool) -> Node:
+        def step(found: Node) -> Node:
+            match found:
+                case StreamPattern():
+                    return replace(found, window=0)
+                case Filter(condition, pattern) if not filters and _of_terms(condition):
+                    return pattern
+            return found
+
+        return bottom_up(inner, step)
+
+    return plain(one, filters=False) == plain(other, filters=True)
+
+
+def _of_terms(condition: Expression) -> bool:
+    return not (asks_interval(condition) or has_exists(condition) or volatile(condition))
+
+
+def _bare(node: Node) -> tuple[Node, list[Expression]]:
+    """A pattern without the filters around it, and these."""
+    conditions: list[Expression] = []
+    while isinstance(node, Filter):
+        conditions += conjuncts(node.condition)
+        node = node.pattern
+    return node, conditions
+
+
+def _filtered(node: Node, conditions: list[Expression]) -> Node:
+    condition = conjunction(conditions)
+    return node if condition is None else Filter(condition, node)

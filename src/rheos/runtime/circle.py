@@ -1,0 +1,351 @@
+"""Rules that read one another's streams in a circle: the live events of a batch and the rules come in, what
+all of them derive goes out, up to the fixpoint.
+
+All that is derived ends with an event that came from outside. So time goes on from end to end, and what ended
+before is settled. But one end after the other would cost a round of statements for each. Where rules only
+say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and every
+round joins just what the round before derived with all the rest (semi-naive evaluation). Where the absence of
+something derived matters too, the same is done on trial: when nothing more follows, everything is evaluated
+once more on all that was derived. If the same comes out, and no rule can be its own reason within one end,
+that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in shorter spans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.nodes import TriplePattern
+from rheos.answers.continuous import time_text
+from rheos.optimize.settled import at_end, looked_for, unsettled
+from rheos.optimize.uninterrupted import uninterrupted
+from rheos.runtime.detecting import (
+    BATCH,
+    DetectingBatch,
+    Detection,
+    could_match,
+    nothing,
+    present,
+    shape,
+    statement_of,
+)
+from rheos.runtime.place import DuckPlace
+from rheos.runtime.ticks import matches
+from rheos.sql.duckdb import DUCKDB
+from rheos.sql.relation import OCCURRENCE, clause_name, select
+from rheos.sql.statement import TRIPLE
+
+# Rules that derive more than this with one end, or in more rounds, are taken for endless.
+MOST_DERIVED = 1_000_000
+MOST_ROUNDS = 1_000
+
+EVENTS = ["s", "p", "o", *OCCURRENCE]
+Way = Literal["at once", "on trial", "end by end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of a circle in a batch: the stream that it makes, and what it is evaluated on."""
+
+    name: str
+    detection: Detection
+    stream: str
+    after: int
+    since: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The solutions of each rule in the form of its statement; and if they had to be cut off, why: then they
+    are those that end before that."""
+
+    solutions: Mapping[str, pa.Table]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endless(Exception):
+    """A rule derives more and more with one end."""
+
+    rule: str
+    end: int
+
+
+class Mistaken(Exception):
+    """Something was taken to be absent that was derived later; all before this end is right."""
+
+    def __init__(self, end: int) -> None:
+        super().__init__(end)
+        self.end = end
+
+
+def ambiguous(rules: Mapping[str, Detection]) -> str | None:
+    """The name of a rule of a circle that looks for the absence of what the circle derives at the same time:
+    then there is no telling what follows."""
+    template = [triple for detection in rules.values() for triple in detection.template]
+    for name, detection in rules.items():
+        if unsettled(detection.pattern) & detection.matching(template):
+            return name
+    return None
+
+
+def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
+    """How a circle can be evaluated, given the tables of static parts that are not empty."""
+    template = [triple for rule in rules for triple in rule.detection.template]
+    reasons: dict[str, set[str]] = {}
+    monotone = True
+    for rule in rules:
+        detection = rule.detection
+        every = frozenset(range(1, len(detection.patterns) + 1))
+        pattern = present(detection.pattern, every, kept)
+        single = frozenset(n for n in every if at_one_time(template, detection.patterns[n - 1]))
+        monotone &= not looked_for(uninterrupted(pattern), single) & detection.matching(template)
+        last = at_end(pattern, static=True)
+        reasons[rule.name] = {
+            other.name for other in rules if detection.matching(other.detection.template) & last
+        }
+    if monotone:
+        return "at once"
+    while free := [name for name, others in reasons.items() if not others & reasons.keys()]:
+        for name in free:
+            del reasons[name]
+    return "end by end" if reasons else "on trial"
+
+
+def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
+    """Whether what templates make that matches a pattern has another value for one of its variables in every
+    other interval: new blank nodes do."""
+    made = [triple for triple in template if could_match([triple], pattern)]
+    return any(
+        isinstance(asked, Variable)
+        and all(isinstance(triple.terms[at], Variable) and triple.terms[at].is_blank for triple in made)
+        for at, asked in enumerate(pattern.terms)
+    )
+
+
+@dataclass
+class Leaf:
+    """The table of the events that match some patterns: s, p, o, starting, ending, and the round in which
+    they were derived, or 0. Those of a circle come from its `makers`."""
+
+    table: str
+    pattern: TriplePattern
+    makers: list[Rule]
+    filled: bool = False
+
+
+@dataclass
+class Fixpoint:
+    """The evaluation of a circle up to a time, in a database of DuckDB."""
+
+    batch: DetectingBatch
+    place: DuckPlace
+    rules: Sequence[Rule]
+    until: int
+
+    def __post_init__(self) -> None:
+        self.round = 0
+        self._leaves: dict[tuple[object, ...], Leaf] = {}
+        self._numbered: dict[str, list[Leaf]] = {}  # those of the patterns of each rule, in their order
+        self._views: dict[str, str] = {}
+        self._known = {rule.name: f"derived_{number}" for number, rule in enumerate(self.rules)}
+        self._fresh = {rule.name: f"fresh_{number}" for number, rule in enumerate(self.rules)}
+        for rule in self.rules:
+            self.place.put("arrived", nothing(rule.detection.query.query))
+            self.place.make(self._known[rule.name], "SELECT * FROM arrived")
+            self._numbered[rule.name] = [self._leaf(rule, pattern) for pattern in rule.detection.patterns]
+
+    def derived(self) -> Derived:
+        ends, at = self.ends(), 0
+        chosen = way(self.rules, self.batch.kept)
+        size = 1 if chosen == "end by end" else max(1, len(ends))
+        failure = None
+        while at < len(ends) and failure is None:
+            span = ends[at : at + size]
+            after = int(ends[at - 1]) if at else int(span[0]) - 1
+            checked = chosen == "on trial" and len(span) > 1
+            try:
+                self.span(after, int(span[-1]), checked)
+                at += len(span)
+                size = size if chosen == "end by end" else 2 * size
+            except Mistaken as mistake:
+                self.forget(mistake.end - 1)
+                at = int(np.searchsorted(ends, mistake.end))
+                size = max(1, len(span) // 2)
+            except Endless as endless:
+                self.forget(after)
+                if len(span) == 1:
+                    failure = self.failure(endless)
+                # What ends before that has to be complete, wherever the batch begins.
+                size = max(1, int(np.searchsorted(span, endless.end)))
+        return Derived({rule.name: self.solutions(rule) for rule in self.rules}, failure)
+
+    def ends(self) -> np.ndarray:
+        """The times at which something may be derived."""
+        tables = {leaf.table for leaf in self._leaves.values()}
+        every = " UNION ".join(f"SELECT ending FROM {table}" for table in sorted(tables))
+        after = min(rule.after for rule in self.rules)
+        found = self.place.ask(f"SELECT ending FROM ({every}) WHERE ending > {after} ORDER BY ending")
+        return found.column(0).to_numpy()
+
+    def span(self, after: int, until: int, checked: bool) -> None:
+        """Derive what ends after a time and up to another."""
+        counts, first, rounds = Counter[int](), until, 0
+        fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
+        while True:
+            if not any(fresh.values()):
+                if not checked or not any((fresh := self.missing(after, until)).values()):
+                    return
+            ends = {name: self._ends(self._fresh[name]) for name, found in fresh.items() if found}
+            earliest = min(min(found) for found in ends.values())
+            first, rounds = earliest, rounds + 1 if earliest == first else 0
+            for found in ends.values():
+                counts.update(found)
+            most = max(counts, key=counts.__getitem__)
+            if rounds >= MOST_ROUNDS or counts[most] > MOST_DERIVED:
+                end = first if rounds >= MOST_ROUNDS else most
+                raise Endless(max(ends, key=lambda name: ends[name].get(end, 0)), end)
+            self.take_in(fresh)
+            fresh = {rule.name: self.changed(rule, after, until) for rule in self.rules}
+
+    def completed(self, rule: Rule, after: int, until: int, known: str | None = None) -> int:
+        """Find the solutions of a rule on all that is there, that end in a span."""
+        parts = {"all": f"ending <= {until}", "old": f"ending <= {after}"}
+        self._show(rule, {**parts, "new": f"ending > {after} AND ending <= {until}"})
+        return self._find(rule, after, None, known)
+
+    def changed(self, rule: Rule, after: int, until: int) -> int:
+        """Find the solutions of a rule with an event of the last round."""
+        leaves = enumerate(self._numbered[rule.name], start=1)
+        derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
+        if not derived:
+            return 0
+        last, seen = f"round = {self.round}", f"ending <= {until}"
+        self._show(rule, {"all": seen, "old": f"NOT {last} AND {seen}", "new": last})
+        return self._find(rule, after, derived)
+
+    def missing(self, after: int, until: int) -> dict[str, int]:
+        """Find what there should be beside what was found; if some of that should not be, it is a mistake."""
+        wrong, columns = list[int](), "ending, starting, subject, predicate, object"
+        found: dict[str, int] = {}
+        for rule in self.rules:
+            known, fresh = self._known[rule.name], self._fresh[rule.name]
+            self.completed(rule, after, until, "nothing")
+            here = f"SELECT {columns} FROM {known} WHERE ending > {max(after, rule.after)}"
+            for one, other in ((here, f"SELECT * FROM {fresh}"), (f"SELECT * FROM {fresh}", here)):
+                sql = f"SELECT min(ending), count(*) FROM ({one} EXCEPT {other})"
+                earliest, found[rule.name] = self.place.run(sql).fetchall()[0]
+                wrong += [earliest] if other != here and found[rule.name] else []
+            self._without(rule)
+        if wrong:
+            ends = [self._ends(self._fresh[name]) for name, count in found.items() if count]
+            raise Mistaken(min(wrong + [min(counted) for counted in ends]))
+        return found
+
+    def take_in(self, fresh: Mapping[str, int]) -> None:
+        """Have what was found as events for the next round."""
+        self.round += 1
+        self._grown: set[str] = set()
+        for name, count in fresh.items():
+            if count:
+                self.place.run(f"INSERT INTO {self._known[name]} SELECT * FROM {self._fresh[name]}")
+        for leaf in self._leaves.values():
+            for maker in leaf.makers:
+                if not fresh[maker.name]:
+                    continue
+                triple = dict(zip("spo", TRIPLE, strict=True))
+                columns = [*triple.values(), *OCCURRENCE, str(self.round)]
+                sql = select(columns, self._fresh[maker.name], conditions(leaf.pattern, triple))
+                ((count,),) = self.place.run(f"INSERT INTO {leaf.table} {sql}").fetchall()
+                if count:
+                    leaf.filled = True
+                    self._grown.add(leaf.table)
+
+    def forget(self, after: int) -> None:
+        """Take back what was derived that ends after a time."""
+        for table in self._known.values():
+            self.place.run(f"DELETE FROM {table} WHERE ending > {after}")
+        for leaf in self._leaves.values():
+            if leaf.makers:
+                self.place.run(f"DELETE FROM {leaf.table} WHERE round > 0 AND ending > {after}")
+
+    def solutions(self, rule: Rule) -> pa.Table:
+        return self.place.ask(f"SELECT * FROM {self._known[rule.name]} ORDER BY ALL")
+
+    def failure(self, endless: Endless) -> str:
+        names = ", ".join(rule.name for rule in self.rules)
+        when = time_text(endless.end)
+        if len(self.rules) == 1:
+            return f"the rule {names} derives more and more from what it made itself, that ends at {when}"
+        return (
+            f"the rules {names} derive more and more from one another, that ends at {when}:"
+            f" most of it is made by {endless.rule}"
+        )
+
+    def _leaf(self, rule: Rule, pattern: TriplePattern) -> Leaf:
+        """The table of what matches a pattern; patterns that differ only in their variables have the same."""
+        detection = rule.detection
+        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items()))
+        if key not in self._leaves:
+            makers = [
+                other
+                for other in self.rules
+                if other.stream in detection.streams and could_match(other.detection.template, pattern)
+            ]
+            leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers)
+            events = self.batch.seen(detection.streams, self.until, rule.since)
+            found = events.take(pa.array(matches(events, (pattern,))))
+            self.place.put("arrived", found)
+            self.place.make(leaf.table, "SELECT *, 0 AS round FROM arrived")
+            leaf.filled = bool(len(found))
+        return self._leaves[key]
+
+    def _show(self, rule: Rule, parts: Mapping[str, str]) -> None:
+        for number, leaf in enumerate(self._numbered[rule.name], start=1):
+            for part, condition in parts.items():
+                name, sql = clause_name(number, part), select(EVENTS, leaf.table, [condition])
+                if self._views.get(name) != sql:
+                    self.place.view(name, sql)
+                    self._views[name] = sql
+
+    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None, known: str | None = None) -> int:
+        """Have the solutions of a statement in a table, without those that are known; how many there are."""
+        self.place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
+        leaves = enumerate(self._numbered[rule.name], start=1)
+        events = frozenset(number for number, leaf in leaves if leaf.filled)
+        statement = statement_of(rule.detection, events, self.batch.kept, self.place.dialect, derived)
+        fresh = self._fresh[rule.name]
+        if statement is None:
+            self.place.make(fresh, f"SELECT * FROM {self._known[rule.name]} LIMIT 0")
+            return 0
+        self.place.make_solutions(fresh, statement)
+        return 0 if known else self._without(rule)
+
+    def _without(self, rule: Rule) -> int:
+        """Leave only what is not known of what was found; how much that is."""
+        known, fresh = self._known[rule.name], self._fresh[rule.name]
+        same = " AND ".join(f"{known}.{c} = {fresh}.{c}" for c in (*OCCURRENCE, *TRIPLE))
+        self.place.run(f"DELETE FROM {fresh} USING {known} WHERE {same}")
+        ((count,),) = self.place.run(f"SELECT count(*) FROM {fresh}").fetchall()
+        return int(count)
+
+    def _ends(self, table: str) -> dict[int, int]:
+        return dict(self.place.run(f"SELECT ending, count(*) FROM {table} GROUP BY ending").fetchall())
+
+
+def conditions(pattern: TriplePattern, columns: Mapping[str, str]) -> list[str]:
+    """What makes a triple match a pattern, given its columns."""
+    found, names = [], list(columns.values())
+    for at, term in enumerate(pattern.terms):
+        first = pattern.terms.index(term)
+        if isinstance(term, Constant):
+            found.append(f"{names[at]} = {DUCKDB.string(term.term)}")
+        elif first < at:
+            found.append(f"{names[at]} = {names[first]}")
+    return found
