@@ -1,5 +1,5 @@
-"""Entailment in the algebra: a query comes in, the same query on graphs that have all that they entail goes out,
-and what it asks of them.
+"""Entailment in the algebra: a query comes in, the same query on graphs that have all that they entail goes
+out, and what it asks of them.
 
 There is one schema for all that a query looks at, static graphs and streams: that of its default graph,
 without what streams bring to it.
@@ -7,6 +7,7 @@ without what streams bring to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from textwrap import indent
 from typing import TypeVar
@@ -26,6 +27,7 @@ from rheos.algebra.nodes import (
     Query,
     Sequence,
     StreamPattern,
+    Term,
     TriplePattern,
 )
 from rheos.algebra.rewrite import below
@@ -81,10 +83,14 @@ def asked_of(query: Query) -> tuple[TriplePattern, ...]:
     return unnamed(_asked(query.form.pattern))
 
 
-def unnamed(patterns: list[TriplePattern]) -> tuple[TriplePattern, ...]:
+def unnamed(patterns: Iterable[TriplePattern]) -> tuple[TriplePattern, ...]:
     """Each different pattern once, whatever its variables are called."""
-    bare = (TriplePattern(*(t if isinstance(t, Constant) else ANY for t in p.terms)) for p in patterns)
-    return tuple(sorted(set(bare), key=repr))
+
+    def bare(term: Term) -> Term:
+        return term if isinstance(term, Constant) else ANY
+
+    found = {TriplePattern(bare(p.subject), bare(p.predicate), bare(p.object)) for p in patterns}
+    return tuple(sorted(found, key=repr))
 
 
 def _asked(node: Node) -> list[TriplePattern]:

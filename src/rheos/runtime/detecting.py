@@ -46,8 +46,9 @@ from rheos.optimize.events import (
     without_nothing,
 )
 from rheos.optimize.push_filters import push_filters
-from rheos.optimize.static_parts import StaticPart, static_part
+from rheos.optimize.static_parts import Derivations, Part, derivations_for, static_part
 from rheos.optimize.statistics import Statistics
+from rheos.runtime.entailing import ENTAILING, events_sql
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place
@@ -56,6 +57,7 @@ from rheos.sql.detecting import DetectingStatement, compile_detecting
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import OCCURRENCE, clause_name
 from rheos.sql.statement import TRIPLE
+from rheos.store.schema import could_entail
 
 BATCH = "batch"
 
@@ -71,7 +73,7 @@ class Detection:
     streams: frozenset[str]
     pattern: Node
     patterns: tuple[TriplePattern, ...]
-    parts: tuple[StaticPart, ...]
+    parts: tuple[Part, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
 
     @classmethod
@@ -79,12 +81,23 @@ class Detection:
         pushed = push_filters(query.query, Statistics(0, {}))
         found = Leaves(pushed)
         pattern = found.numbered(pushed.form.pattern)
+        derivations = derivations_for(query.query, found.patterns)
+        if derivations is not None:
+            found.parts[derivations.table] = derivations
         streams = frozenset(query.streams or ())
         memory = memory_bound(query.query.form.pattern)
         return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory)
 
-    def could_match(self, template: Sequence[TriplePattern]) -> bool:
-        """Whether a triple of a template could match one of the patterns."""
+    @property
+    def derivations(self) -> Derivations | None:
+        """What its events entail."""
+        return next((part for part in self.parts if isinstance(part, Derivations)), None)
+
+    def could_match(self, template: Sequence[TriplePattern], derivations: pa.Table | None = None) -> bool:
+        """Whether a triple of a template, or what it entails by the derivations of the query, could match one
+        of the patterns."""
+        if derivations is not None and could_entail(template, derivations, self.patterns):
+            return True
 
         def alike(made: Term, asked: Term) -> bool:
             return not (isinstance(made, Constant) and isinstance(asked, Constant)) or made == asked
@@ -118,7 +131,7 @@ class Leaves:
 
     query: Query
     patterns: list[TriplePattern] = field(default_factory=list)
-    parts: dict[str, StaticPart] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
 
     def numbered(self, node: Node) -> Node:
         match node:
@@ -172,7 +185,7 @@ class DetectingBatch:
 
     def answers(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> Answers:
         """The solutions that end after a time and not after another."""
-        events = self._seen(detection.streams, until, since)
+        events = self._entailed(detection, self._seen(detection.streams, until, since))
         ends = events.column("ending").to_numpy()
         found = set[int]()
         for number, pattern in enumerate(detection.patterns, start=1):
@@ -189,6 +202,14 @@ class DetectingBatch:
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
+
+    def _entailed(self, detection: Detection, events: pa.Table) -> pa.Table:
+        """Events with what they entail that the query can match."""
+        statement = events_sql(ENTAILING, detection.derivations, self.kept)
+        if statement is None or not len(events):
+            return events
+        self.place.put(ENTAILING, events)
+        return self.place.ask(statement)
 
     def _seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
         """The events of streams up to a time: s, p, o, starting, ending."""

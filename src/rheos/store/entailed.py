@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,7 +91,10 @@ class Entailments:
         if not len(closure.derivations):
             return statistics
         more = statistics.plus(
-            {row["values"]: _count(row["counts"]) for row in pc.value_counts(closure.triples["p"]).to_pylist()}
+            {
+                row["values"]: _count(row["counts"])
+                for row in pc.value_counts(closure.triples["p"]).to_pylist()
+            }
         )
         counts = dict(more.predicates)
         derivations = closure.derivations
@@ -149,7 +152,9 @@ class Entailments:
         self._tables.clear()
         self._known.clear()
 
-    def _wanted(self, schema: Schema, text: str | None, dialect: Dialect) -> Iterator[tuple[str, Versions, str]]:
+    def _wanted(
+        self, schema: Schema, text: str | None, dialect: Dialect
+    ) -> Iterator[tuple[str, Versions, str]]:
         """The tables that a text names (all, without one), with the versions of what they are made of."""
         default, named = entailed_names(schema)
         versions = self._versions(schema)
@@ -159,7 +164,7 @@ class Entailments:
             yield named, (*versions, self._graphs.named_version), named_sql()
 
     def _versions(self, schema: Schema) -> Versions:
-        graphs = [name[1:-1] for name in schema] or [None]
+        graphs: Iterable[str | None] = [name[1:-1] for name in schema] or [None]
         return tuple(self._graphs.version_of(graph) for graph in graphs)
 
     def _reading(self) -> _Reading:
@@ -187,7 +192,9 @@ class _Reading:
 def triples_sql(schema: Schema, predicates: tuple[str, ...], dialect: Dialect) -> str:
     """The triples of a schema's graphs that have one of these predicates, in order."""
     triples = static_default(Dataset(schema, None), dialect)
-    return select(["s", "p", "o"], f"({triples}) AS t", [among("p", predicates, dialect)], tail="ORDER BY s, p, o")
+    return select(
+        ["s", "p", "o"], f"({triples}) AS t", [among("p", predicates, dialect)], tail="ORDER BY s, p, o"
+    )
 
 
 def default_sql(schema: Schema, dialect: Dialect) -> str:

@@ -110,7 +110,7 @@ class Revision:
 
     @property
     def entailments(self) -> Entailments:
-        """Those of the graphs before the change: an update looks at what is there, not at what is entailed."""
+        """Those of the graphs before the change: updates look at what is there, not at what is entailed."""
         return self._graphs.entailments
 
     def has(self, graph: str | None) -> bool:

@@ -8,12 +8,16 @@ predicates and classes of the schema, and to find what triples entail is a join 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from rheos.algebra.expressions import Constant
+from rheos.algebra.nodes import TriplePattern
 from rheos.sql.entailed import OBJECT, SUBJECT, derived_sql
 from rheos.terms import RDF, iri
 
@@ -74,6 +78,35 @@ def closure_of(ask: Ask) -> Closure:
         triples = connection.execute("FROM schema ORDER BY ALL").to_arrow_table()
         derivations = connection.execute("FROM derivations ORDER BY ALL").to_arrow_table()
     return Closure(triples, derivations)
+
+
+def restricted(derivations: pa.Table, patterns: Sequence[TriplePattern]) -> pa.Table:
+    """Those derivations whose triples one of the patterns could match."""
+    kept = pa.array(np.zeros(len(derivations), bool))
+    for pattern in patterns:
+        fits = pa.array(np.ones(len(derivations), bool))
+        for name, term in zip(("s2", "p2", "o2"), pattern.terms, strict=True):
+            if isinstance(term, Constant):
+                # What is marked can be any term.
+                values = pa.array([term.term, SUBJECT, OBJECT])
+                fits = pc.and_(fits, pc.is_in(derivations[name], value_set=values))
+        kept = pc.or_(kept, fits)
+    return derivations.filter(kept)
+
+
+def could_entail(
+    template: Sequence[TriplePattern], derivations: pa.Table, patterns: Sequence[TriplePattern]
+) -> bool:
+    """Whether a triple of a template could entail one that a pattern matches."""
+    found = restricted(derivations, patterns)
+    for triple in template:
+        fits = pa.array(np.ones(len(found), bool))
+        for name, term in (("p", triple.predicate), ("o", triple.object)):
+            if isinstance(term, Constant):
+                fits = pc.and_(fits, pc.is_in(found[name], value_set=pa.array([term.term, ""])))
+        if pc.any(fits).as_py():
+            return True
+    return False
 
 
 def _add(connection: duckdb.DuckDBPyConnection, triples: pa.Table, name: str = "schema") -> None:
