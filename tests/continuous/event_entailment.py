@@ -1,7 +1,8 @@
 """Static triples come in, and what RDFS entails goes out; a triple of a stream comes in with them likewise.
 
-Rules 2, 3, 5, 7, 9 and 11 of RDFS. The schema is that of the static default graph, or of the merge of the graphs
-that are it: a stream or a named graph that says that a class is part of another says nothing about instances.
+Rules 2, 3, 5, 7, 9 and 11 of RDFS. The schema is that of the static default graph, or of the merge of the
+graphs that are it: a stream or a named graph that says that a class is part of another says nothing about
+instances.
 """
 
 from __future__ import annotations
