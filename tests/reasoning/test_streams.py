@@ -1,5 +1,5 @@
-"""RDFS entailment of elements of streams: each rule in each language, what windows count, schemas that change,
-queries side by side, in tasks and by Catalyst."""
+"""RDFS entailment of elements of streams: each rule in each language, what windows count, schemas that
+change, queries side by side, in tasks and by Catalyst."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def arrivals(head: str, where: str, window: str = "NOW") -> str:
 
 
 def events(head: str, where: str) -> str:
-    return f'{PREFIX} {head} FROM STREAM :s WHERE {{ {where} FILTER (getDURATION() < "PT1H"^^<http://www.w3.org/2001/XMLSchema#duration>) }}'
+    hour = '"PT1H"^^<http://www.w3.org/2001/XMLSchema#duration>'
+    return f"{PREFIX} {head} FROM STREAM :s WHERE {{ {where} FILTER (getDURATION() < {hour}) }}"
 
 
 def told(handle: Handle) -> list[tuple[float, list[str]]]:

@@ -27,7 +27,6 @@ from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import BATCH, Detection, nothing, statement_of, told
-from rheos.runtime.entailing import events_sql
 from rheos.runtime.evaluating import Evaluating, Span
 from rheos.runtime.evaluation import Answers, Batch, Evaluation
 from rheos.runtime.kept import read_kept
@@ -40,6 +39,7 @@ from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
 from rheos.sql.spark import SPARK
 
@@ -179,7 +179,11 @@ class ByCatalyst(Evaluating):
             conditions = [f"time <= {span.until}", f"place > {since.get(stream, 0)}"]
             parts.append(select(columns, self._elements[stream], conditions))
         seen = "\nUNION ALL\n".join(parts)
-        events = nested(events_sql(f"(\n{seen}\n)", detection.derivations, self.filled) or seen, "events")
+        derivations = detection.derivations
+        if derivations is not None and derivations.table in self.filled:
+            own = select([*OCCURRENCE, "s", "p", "o"], nested(seen, "own"))
+            seen = f"{own}\nUNION ALL\n{derived_sql(f'({seen})', derivations.table, OCCURRENCE)}"
+        events = nested(seen, "events")
         of_part = {"all": [], "old": [f"ending <= {span.after}"], "new": [f"ending > {span.after}"]}
         numbers = range(1, len(detection.patterns) + 1)
         for number in numbers:

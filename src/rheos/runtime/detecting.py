@@ -48,13 +48,14 @@ from rheos.optimize.events import (
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import Derivations, Part, derivations_for, static_part
 from rheos.optimize.statistics import Statistics
-from rheos.runtime.entailing import ENTAILING, events_sql
+from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place
 from rheos.runtime.ticks import matches
 from rheos.sql.detecting import DetectingStatement, compile_detecting
 from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import OCCURRENCE, clause_name
 from rheos.sql.statement import TRIPLE
 from rheos.store.schema import could_entail
@@ -205,11 +206,12 @@ class DetectingBatch:
 
     def _entailed(self, detection: Detection, events: pa.Table) -> pa.Table:
         """Events with what they entail that the query can match."""
-        statement = events_sql(ENTAILING, detection.derivations, self.kept)
-        if statement is None or not len(events):
+        derivations = detection.derivations
+        if derivations is None or derivations.table not in self.kept or not len(events):
             return events
         self.place.put(ENTAILING, events)
-        return self.place.ask(statement)
+        found = self.place.ask(derived_sql(ENTAILING, derivations.table, OCCURRENCE))
+        return pa.concat_tables([events, found.select(events.column_names).cast(events.schema)])
 
     def _seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
         """The events of streams up to a time: s, p, o, starting, ending."""

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rheos.optimize.static_parts import Derivations
 from rheos.runtime.instants import Times
 from rheos.runtime.place import Place
 from rheos.sql.entailed import derived_sql
-from rheos.sql.relation import OCCURRENCE
 
 ENTAILING = "entailing"
 
@@ -58,12 +56,3 @@ def entail_in(place: Place, derivations: str) -> Entail:
         return place.ask(statement)
 
     return entail_with(derivations, ask)
-
-
-def events_sql(events: str, derivations: Derivations | None, filled: frozenset[str]) -> str | None:
-    """Events, a table or a statement in brackets, with what they entail, if they can entail anything. Events
-    are a set, so one may be there twice."""
-    if derivations is None or derivations.table not in filled:
-        return None
-    own = f"SELECT {', '.join((*OCCURRENCE, 's', 'p', 'o'))} FROM {events} AS own"
-    return f"{own}\nUNION ALL\n{derived_sql(events, derivations.table, OCCURRENCE)}"

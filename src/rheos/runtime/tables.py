@@ -43,6 +43,7 @@ class Tables:
         self._held: dict[str, list[Interval]] = {}
         self._predicates: dict[str, tuple[str, ...] | None] = {}
         self._first_place: dict[str, int] = {}
+        self._derived: dict[str, str] = {}  # of elements with what they entail, the latter
 
     def new(self, name: str) -> bool:
         """Whether this is the first to ask for a table; it is then the one to make it."""
@@ -64,10 +65,12 @@ class Tables:
             return elements
         name = digest("entailed", elements, derivations)
         if self.new(name):
-            carried = sql.ELEMENT[3:]
-            own = select([*carried, "s", "p", "o"], elements)
-            all_of = f"{own}\nUNION ALL\n{derived_sql(elements, derivations, carried)}"
-            self.place.make(name, select(sql.ELEMENT, nested(all_of, "e")))
+            derived = digest("derived", elements, derivations)
+            found = derived_sql(elements, derivations, sql.ELEMENT[3:])
+            self.place.make(derived, select(sql.ELEMENT, nested(found, "e")))
+            both = (select(sql.ELEMENT, table) for table in (elements, derived))
+            self.place.view(name, "\nUNION ALL\n".join(both))
+            self._derived[name] = derived
         return name
 
     def followed(self, stream: str, all_of: str | None = None) -> str:
@@ -79,12 +82,8 @@ class Tables:
         if not self.place.nearby:
             self.place.make(name, sql.followed_sql(elements))
             return name
-        if elements != self.elements[stream]:
-            # Several of the same place, which therefore tells none from another.
-            again = digest("again", elements)
-            self.place.put(again, with_next(self.place.ask(select(sql.ELEMENT, elements))))
-            self.place.view(name, f"SELECT * FROM {again}")
-            return name
+        if elements in self._derived:
+            return self._followed_entailed(stream, elements, name)
         found = self.place.ask(f"SELECT place, hash(s, p, o) AS hash FROM {elements}")
         repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
         if not len(repeated):
@@ -100,6 +99,21 @@ class Tables:
         else:
             self.place.put(again, with_next(self.place.ask(select(sql.ELEMENT, elements))))
             self.place.make(name, f"SELECT * FROM {again}")
+        return name
+
+    def _followed_entailed(self, stream: str, all_of: str, name: str) -> str:
+        """Only elements of predicates of which something is entailed have others that follow them."""
+        predicates, own = self.predicates(self._derived[all_of]), self.followed(stream)
+        listed, others = (
+            sql.among(predicates, self.place.dialect, negated=negated) for negated in (False, True)
+        )
+        again = digest("again", all_of)
+        # Several are of the same place, which therefore tells none from another.
+        some = select([f"w.{column}" for column in sql.ELEMENT], f"{all_of} AS w", listed)
+        self.place.put(again, with_next(self.place.ask(some)))
+        columns = [*sql.ELEMENT, *sql.AGAIN]
+        rest = select([f"w.{column}" for column in columns], f"{own} AS w", others)
+        self.place.view(name, f"{rest}\nUNION ALL\n{select(columns, again)}")
         return name
 
     def seen(self, stream: str, window: Window, since: int, all_of: str | None = None) -> str:

@@ -57,7 +57,7 @@ class Entailments:
         self._lock = threading.RLock()
         self._known: dict[Schema, Known] = {}
         self._tables: dict[str, Versions] = {}
-        self._views: dict[tuple[int, str], tuple[Versions, DataFrame]] = {}
+        self._views: dict[tuple[int, str], tuple[SparkSession, int, DataFrame]] = {}
         self._numbers = itertools.count(1)
 
     def known(self, schema: Schema) -> Known:
@@ -132,21 +132,23 @@ class Entailments:
     def show(self, spark: SparkSession, schema: Schema, text: str | None = None) -> None:
         """Have them as views of a session, which has those of the graphs."""
         with self._lock:
-            for name, versions, sql in self._wanted(schema, text, SPARK):
+            # The views of the graphs, from which they are made, are replaced with every version.
+            version = self._graphs.version
+            for name, _, sql in self._wanted(schema, text, SPARK):
                 known = self._views.get((id(spark), name))
-                if known is not None and known[0] == versions:
+                if known is not None and known[:2] == (spark, version):
                     continue
                 closure = self.closure(schema)
                 spark.createDataFrame(closure.triples).createOrReplaceTempView("schema_triples")
                 spark.createDataFrame(closure.derivations).createOrReplaceTempView("derivations")
                 frame = spark.sql(sql).persist()
                 frame.createOrReplaceTempView(name)
-                self._views[id(spark), name] = versions, frame
+                self._views[id(spark), name] = spark, version, frame
                 if known is not None:
-                    _release(known[1])
+                    _release(known[2])
 
     def close(self) -> None:
-        for _, frame in self._views.values():
+        for _, _, frame in self._views.values():
             _release(frame)
         self._views.clear()
         self._tables.clear()
