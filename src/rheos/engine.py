@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from rheos import iris
 from rheos.algebra.arriving import ANY_STREAM, translate_arriving
 from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.entailment import ENTAILMENTS, entailing, told, under
 from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
@@ -47,7 +48,6 @@ Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
 DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
 PLANNED = {"rspql": "RSP-QL"}
-ENTAILMENTS = ("none",)
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
 LOCAL_TRIPLES = 5_000_000
@@ -82,6 +82,9 @@ class Engine:
     folder a run survives its process; `dead_letters` is a file for the elements that could not be used;
     a batch reads at most about `batch_bytes` of the streams.
 
+    With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
+    data; a query may ask for another entailment than its engine.
+
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file.
     """
 
@@ -104,6 +107,7 @@ class Engine:
         one_of("entailment", entailment, ENTAILMENTS)
         self.execution = execution
         self.base = base
+        self.entailment = entailment
         self.local_triples = local_triples
         self.quick = quick
         spark_reads = None if execution == "local" else self.session
@@ -175,12 +179,13 @@ class Engine:
         base: str | None = None,
         execution: Execution | None = None,
         dialect: str = "auto",
+        entailment: str | None = None,
     ) -> Result:
         """The answer of a one-shot SPARQL query: the whole way from text to answer."""
         a_dialect(dialect)
         tree = one_shot(parse_text(text, dialect))
-        algebra = translate(tree, base or self.base)
-        plan = optimize(algebra, self.graphs.statistics)
+        algebra = entailing(translate(tree, base or self.base), self._entailment(entailment))
+        plan = optimize(algebra, self.graphs.statistics_for(algebra))
         executor = self.executor(execution)
         statement = compile_query(plan, executor.dialect)
         table = executor.run(statement)
@@ -202,31 +207,36 @@ class Engine:
         base: str | None = None,
         execution: Execution | None = None,
         dialect: str = "auto",
+        entailment: str | None = None,
     ) -> str:
         """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
         continuous query also its windows and instants, or what bounds its memory."""
         a_dialect(dialect)
+        chosen = self._entailment(entailment)
         tree = parse_text(text, dialect)
         if tree.dialect == "epsparql":
             from rheos.runtime.explain import explained_detecting
 
-            return titled(explained_detecting(translate_detecting(tree, "query", base or self.base)))
+            detecting = translate_detecting(tree, "query", base or self.base)
+            return titled(explained_detecting(under(detecting, chosen)))
         if tree.stream_patterns:
             from rheos.runtime.explain import explained_arriving
 
             streams = self._stream_names() or [ANY_STREAM]
-            return titled(explained_arriving(translate_arriving(tree, "query", base or self.base, streams)))
+            arriving = translate_arriving(tree, "query", base or self.base, streams)
+            return titled(explained_arriving(under(arriving, chosen)))
         if tree.is_continuous:
             from rheos.runtime.explain import explained
 
             continuous = translate_continuous(tree, "query", base or self.base)
-            return titled(explained(continuous, execution or self.execution))
-        algebra = translate(tree, base or self.base)
-        plan = optimize(algebra, self.graphs.statistics)
+            return titled(explained(under(continuous, chosen), execution or self.execution))
+        algebra = entailing(translate(tree, base or self.base), chosen)
+        plan = optimize(algebra, self.graphs.statistics_for(algebra))
         executor = self.executor(execution)
         statement = compile_query(plan, executor.dialect)
         parts = {
             "language": "SPARQL 1.1",
+            **told(algebra),
             "algebra": show(algebra),
             "optimised": show(plan),
             "runs": f"{executor.name} ({executor.where})",
@@ -237,6 +247,12 @@ class Engine:
                 parts[f"starting from, in {closure.view}"] = closure.seeds
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
         return titled(parts)
+
+    def _entailment(self, given: str | None) -> str:
+        """The entailment that a query asks for, or else the engine's."""
+        chosen = self.entailment if given is None else given
+        one_of("entailment", chosen, ENTAILMENTS)
+        return chosen
 
     def executor(
         self, execution: Execution | None = None, graphs: StaticGraphs | Revision | None = None
@@ -283,12 +299,14 @@ class Engine:
         name: str | None = None,
         base: str | None = None,
         keep: bool = True,
+        entailment: str | None = None,
     ) -> Handle:
         """Register a continuous query; what it reports is kept in the `results` of its handle, unless `keep`
         is false, and given to the handle's subscribers."""
         a_dialect(dialect)
         tree = parse_text(text, dialect)
-        return self.streaming.register(tree, name=name, base=base or self.base, keep=keep)
+        chosen = self._entailment(entailment)
+        return self.streaming.register(tree, name=name, base=base or self.base, keep=keep, entailment=chosen)
 
     def run(self, timeout: float | None = None) -> bool:
         """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""

@@ -6,7 +6,7 @@ are asked of a store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -47,8 +47,8 @@ from tests.continuous.expressions import (
 Triple = tuple[str, str, str]
 # A triple, and the name of its graph, which is empty for the default graph.
 Quad = tuple[str, str, str, str]
-# The elements in a window, by their number among the arrivals.
-Content = Mapping[int, Triple]
+# The elements in a window, by their number among the arrivals: the triples that each is or entails.
+Content = Mapping[int, Collection[Triple]]
 Windows = Mapping[Stream, Content]
 
 
@@ -142,10 +142,11 @@ class Snapshot(Evaluator):
         raise AssertionError(element)
 
     def matches(self, clause: Stream, pattern: Pattern) -> list[Solution]:
-        """One for each element: a window is a bag."""
+        """One for each element, or each triple that it entails: a window is a bag."""
         return [
             Solution(binding, frozenset([(clause, number)]))
-            for number, triple in self.windows[clause].items()
+            for number, triples in self.windows[clause].items()
+            for triple in sorted(triples)
             if (binding := matched(pattern, triple)) is not None
         ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.entailment import under
 from rheos.algebra.streams import Arriving
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
@@ -41,7 +42,8 @@ def load(graphs: StaticGraphs, data: Sequence[Quad]) -> None:
 
 
 def translated(case: Case) -> Arriving:
-    return translate_arriving(parse(text(case.query), "cqels"), "q", "http://ex/", ())
+    query = translate_arriving(parse(text(case.query), "cqels"), "q", "http://ex/", ())
+    return under(query, "rdfs" if case.entailment else "none")
 
 
 def registered(query: Arriving, name: str = "q") -> Registered:
@@ -83,15 +85,17 @@ def evaluated(
             sizes = {name: table.size for name, table in kept.items()}
             batch = ArrivingBatch(DuckPlace(cursor), live, sizes)
             new = batch.novelty(relatives.prepared, after, until, constants=relatives.constants(names))
+            evaluation = queries[0].evaluation
+            entail = batch.entail(relatives.prepared)
+            marks = {
+                name: evaluation.live(name, live, until, entail and entail[1]) for name in queries[0].streams
+            }
             for name in kept:
                 cursor.execute(f"DROP TABLE {name}")
         for name, found in apart(new, relatives.members).items():
             given[name].append(found)
-        evaluation = queries[0].evaluation
         live = {
-            name: elements.filter(pa.array(evaluation.live(name, live, until)))
-            if name in queries[0].streams
-            else elements
+            name: elements.filter(pa.array(marks[name])) if name in marks else elements
             for name, elements in live.items()
         }
     return given

@@ -14,11 +14,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tests.continuous.arrival_algebra import Binding, Content, Quad, Snapshot, Solution, Windows, matched
+from tests.continuous.arrival_algebra import (
+    Binding,
+    Content,
+    Quad,
+    Snapshot,
+    Solution,
+    Triple,
+    Windows,
+    matched,
+)
 from tests.continuous.arrival_query import All, Now, Query, Range, Stream, Triples, clauses, monotone
+from tests.continuous.event_entailment import entailed_static, entailed_triple
 
 Timed = tuple[str, str, str, int]
 # The time of a tick and its rows, sorted.
@@ -36,6 +46,7 @@ class Case:
     streams: Mapping[str, Sequence[Timed]]
     static: Sequence[Quad] = ()
     changes: Sequence[tuple[int, Sequence[Quad]]] = ()
+    entailment: bool = False
 
     @cached_property
     def arrivals(self) -> list[tuple[str, Timed]]:
@@ -47,6 +58,27 @@ class Case:
     def static_at(self, at: int) -> tuple[Quad, ...]:
         seen = [data for time, data in self.changes if time < at]
         return tuple(seen[-1] if seen else self.static)
+
+    def background_at(self, at: int) -> tuple[Quad, ...]:
+        """With what it entails: the default graph is then what FROM says, and only named graphs are left."""
+        if not self.entailment:
+            return self.static_at(at)
+        query = self.query
+        if (at, query) not in self.entailed:
+            found = entailed_static(self.static_at(at), query.default or [""])
+            chosen = query.named if query.default or query.named else {quad[3] for quad in found}
+            self.entailed[at, query] = tuple(quad for quad in found if not quad[3] or quad[3] in chosen)
+        return self.entailed[at, query]
+
+    @cached_property
+    def entailed(self) -> dict[tuple[int, Query], tuple[Quad, ...]]:
+        return {}
+
+    def triples(self, element: Timed, at: int) -> set[Triple]:
+        """What an element says, by the schema of a time."""
+        if not self.entailment:
+            return {element[:3]}
+        return entailed_triple({quad[:3] for quad in self.background_at(at) if not quad[3]}, element[:3])
 
 
 # --- ticks and windows ------------------------------------------------------------------------------------
@@ -79,7 +111,9 @@ def first_multiple(step: int, time: int) -> int:
     return -(-time // step) * step
 
 
-def content(case: Case, clause: Stream, tick: Tick) -> Content:
+def content(case: Case, clause: Stream, tick: Tick, at: int | None = None) -> Content:
+    """What is in a window at a tick, with what that entails at some time."""
+    at = tick.at if at is None else at
     arrived = [
         (number, element)
         for number, (stream, element) in enumerate(case.arrivals[: tick.arrived])
@@ -99,12 +133,16 @@ def content(case: Case, clause: Stream, tick: Tick) -> Content:
             inside = between(arrived, move - length, move)
         case Triples(number):
             matching = [
-                (at, element)
-                for at, element in arrived
-                if any(matched(pattern, element[:3]) is not None for pattern in clause.patterns)
+                (place, element)
+                for place, element in arrived
+                if any(
+                    matched(pattern, triple) is not None
+                    for pattern in clause.patterns
+                    for triple in case.triples(element, at)
+                )
             ]
             inside = matching[-number:]
-    return {number: element[:3] for number, element in inside}
+    return {number: case.triples(element, at) for number, element in inside}
 
 
 def between(arrived: list[tuple[int, Timed]], first: int, last: int) -> list[tuple[int, Timed]]:
@@ -118,13 +156,18 @@ def between(arrived: list[tuple[int, Timed]], first: int, last: int) -> list[tup
 def answers(case: Case) -> list[Answer]:
     """What is reported at each tick; ticks at which nothing is are left out."""
     found = []
-    before: Windows | None = None
+    last: Tick | None = None
+    query = replace(case.query, default=(), named=()) if case.entailment else case.query
     for tick in ticks(case):
-        windows = {clause: content(case, clause, tick) for clause in clauses(case.query)}
-        rows = sorted(reported(case.query, windows, before, case.static_at(tick.at)))
+        windows, before = (
+            None if some is None else {c: content(case, c, some, tick.at) for c in clauses(case.query)}
+            for some in (tick, last)
+        )
+        assert windows is not None
+        rows = sorted(reported(query, windows, before, case.background_at(tick.at)))
         if rows:
             found.append((tick.at, rows))
-        before = windows
+        last = tick
     return found
 
 

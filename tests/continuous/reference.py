@@ -14,12 +14,14 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyoxigraph as ox
 
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
 from rheos.terms import encode
+from tests.continuous.event_entailment import entailed_static, entailed_triple
 
 EX = "http://ex/"
 Triple = tuple[str, str, str]
@@ -40,6 +42,24 @@ class Case:
     static: Sequence[Triple]
     streams: Mapping[str, Sequence[Element]]
     since: Mapping[str, int]
+    entailment: bool = False
+
+    @cached_property
+    def background(self) -> set[Triple]:
+        """The static triples, with what they entail."""
+        if not self.entailment:
+            return set(self.static)
+        return {quad[:3] for quad in entailed_static((*triple, "") for triple in self.static)}
+
+    def entailed(self, elements: Sequence[Element]) -> list[Element]:
+        """What is in a window, with what that entails, each at the time of its element."""
+        if not self.entailment:
+            return list(elements)
+        return [
+            (*made, time)
+            for s, p, o, time in elements
+            for made in entailed_triple(self.background, (s, p, o))
+        ]
 
     def elements(self, number: int) -> Sequence[Element]:
         """What the window of that number gets to see."""
@@ -136,8 +156,9 @@ def answers(case: Case, columns: Sequence[str], after: int, until: int) -> list[
         windows = [list(window(case, number, moment)) for number in range(len(case.query.windows))]
         if not any(windows):
             continue
+        windows = [case.entailed(elements) for elements in windows]
         store = ox.Store()
-        store.extend(quad(triple) for triple in case.static)
+        store.extend(quad(triple) for triple in case.background)
         for stream, elements in zip(case.query.windows, windows, strict=True):
             for *triple, _ in elements:
                 store.add(quad(triple, stream.stream))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.entailment import under
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
 from rheos.runtime import consuming
@@ -46,7 +47,7 @@ def registered(found: Case) -> list[Registered]:
     for number, query in enumerate(found.queries):
         name = f"q{number}"
         detecting = translate_detecting(parse(text(query, name), "epsparql"), name, "http://ex/")
-        detection = Detection.of(detecting)
+        detection = Detection.of(under(detecting, "rdfs" if found.entailment else "none"))
         derived = f"<http://ex/made/{name}>" if query.template else None
         kind = "construct" if query.template else "select"
         queries.append(Registered(QueryInfo(name, kind, occurs=True), detection, derived))

@@ -35,7 +35,11 @@ def load(graphs: StaticGraphs, case: Case) -> None:
 
 
 def evaluated(
-    case: Case, evaluation: Evaluation, place: Callable[[], Place], cuts: Sequence[int]
+    case: Case,
+    evaluation: Evaluation,
+    place: Callable[[], Place],
+    cuts: Sequence[int],
+    kept: frozenset[str] = frozenset(),
 ) -> list[Answer]:
     """The answers batch after batch, each with no more elements than the one before has kept."""
     live = {name: table(list(found)) for name, found in case.streams.items()}
@@ -46,7 +50,7 @@ def evaluated(
         for number, (name, elements) in enumerate(live.items()):
             names[name] = f"elements_{number}"
             here.put(names[name], elements)
-        answer = Batch(here, names).answers(evaluation, after, until, case.since)
+        answer = Batch(here, names, kept).answers(evaluation, after, until, case.since)
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
         }

@@ -337,11 +337,15 @@ class Dataset:
     With FROM NAMED alone the default graph is empty, but that of a continuous query is the engine's: it
     `keeps_default`. WITH, of an update, chooses the default graph alone, and `named` is None: all named
     graphs are there.
+
+    With `entailed`, what RDFS entails by a schema is in all graphs, too: by the schema of these graphs, whose
+    merge is then the default graph, or of the engine's default graph, if there are none.
     """
 
     default: tuple[str, ...]
     named: tuple[str, ...] | None
     keeps_default: bool = False
+    entailed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,11 @@ SHORT = {XSD: "xsd:", RDF: "rdf:"}
 def show(query: Query) -> str:
     """A whole query, one operator a line."""
     lines = list(form_lines(query.form))
-    if query.dataset is not None:
+    if query.dataset is not None and query.dataset.entailed is not None:
+        schema = " ".join(map(short, query.dataset.entailed)) or "default"
+        lines = [f"(entailed rdfs (schema {schema})", *indent(lines)]
+        lines[-1] += ")"
+    if query.dataset is not None and (query.dataset.entailed is None or query.dataset.named is not None):
         default = " ".join(map(short, query.dataset.default))
         named = "*" if query.dataset.named is None else " ".join(map(short, query.dataset.named))
         lines = [f"(dataset (default {default}) (named {named})", *indent(lines)]

@@ -14,12 +14,17 @@ from rheos.sql.statement import Statement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from rheos.store.entailed import Entailments
+
 
 class Graphs(Protocol):
     """The data that statements read: the static graphs, or a change of them that is under way."""
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def entailments(self) -> Entailments: ...
 
     def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A cursor of DuckDB that sees all the data."""

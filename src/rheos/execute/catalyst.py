@@ -37,6 +37,9 @@ class Catalyst:
         """The rows of a statement as a DataFrame that nothing has computed yet."""
         spark = self.graphs.views(self.session())
         suit_to(spark, self.graphs.size)
+        if statement.entailed is not None:
+            texts = [statement.sql, *(f"{c.edges} {c.seeds or ''}" for c in statement.closures)]
+            self.graphs.entailments.show(spark, statement.entailed, " ".join(texts))
         for closure in statement.closures:
             closure_view(closure, spark)
         frame = spark.sql(statement.sql)

@@ -24,6 +24,8 @@ class Local:
 
     def run(self, statement: Statement) -> pa.Table:
         with self.graphs.cursor() as cursor:
+            if statement.entailed is not None:
+                self.graphs.entailments.make(cursor, statement.entailed, statement.sql)
             if "rheos_sha" in statement.sql:
                 hashes.register(cursor)
             try:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from rheos.algebra.entailment import Schema, schema_of, unnamed
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
@@ -32,6 +33,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    TriplePattern,
     Union,
     Values,
 )
@@ -59,6 +61,38 @@ class StaticPart:
     def variables(self) -> tuple[str, ...]:
         assert isinstance(self.query.form, Select)
         return self.query.form.variables
+
+
+@dataclass(frozen=True, slots=True)
+class Derivations:
+    """A table of what elements of streams entail, by a schema, that the patterns of a query could match."""
+
+    table: str
+    schema: Schema
+    patterns: tuple[TriplePattern, ...]
+    variables: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return schema_graphs(self.schema)
+
+
+Part = StaticPart | Derivations
+
+
+def derivations_for(query: Query, patterns: Sequence[TriplePattern]) -> Derivations | None:
+    """What elements entail of these patterns of a query; None where nothing is entailed."""
+    schema = schema_of(query)
+    if schema is None:
+        return None
+    asked = unnamed(patterns)
+    digest = hashlib.blake2b(repr((schema, asked)).encode(), digest_size=8).hexdigest()
+    return Derivations(f"derived_{digest}", schema, asked)
+
+
+def schema_graphs(schema: Schema) -> frozenset[str]:
+    """The graphs that a schema is in."""
+    return frozenset(schema or (DEFAULT,))
 
 
 def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticPart:
@@ -183,6 +217,11 @@ def connected(nodes: Iterable[Node]) -> list[list[Node]]:
 
 def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozenset[str]:
     """The graphs that a pattern looks at; `graph` is the one that it is evaluated in."""
+    if dataset is not None and dataset.entailed is not None:
+        schema = schema_graphs(dataset.entailed)
+        return schema | {
+            found for found in reads(node, replace(dataset, entailed=None), graph) if found != DEFAULT
+        }
     match node:
         case BGP() | PathPattern():
             merged = dataset is not None and dataset.default and graph == DEFAULT

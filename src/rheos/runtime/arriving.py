@@ -25,14 +25,23 @@ from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.flows import Flow, Size
 from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
 from rheos.optimize.push_filters import push_filters
-from rheos.optimize.static_parts import StaticPart, has_static, keep_static, kept_in
+from rheos.optimize.static_parts import (
+    Derivations,
+    StaticPart,
+    derivations_for,
+    has_static,
+    keep_static,
+    kept_in,
+)
+from rheos.optimize.static_parts import Part as AnyPart
 from rheos.optimize.statistics import Statistics
 from rheos.runtime.buckets import Bucketed, in_buckets, instants_of, width_of
 from rheos.runtime.buffers import NEVER
+from rheos.runtime.entailing import Entail, entail_in
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks, next_multiple
 from rheos.runtime.place import Place
-from rheos.runtime.ticks import Arrived, Held, Ticks, held_by, matches, slide_of, ticks_of
+from rheos.runtime.ticks import Arrived, Held, Ticks, held_by, matching_elements, slide_of, ticks_of
 from rheos.sql.arriving import ArrivingStatement, compile_difference, compile_new
 from rheos.sql.continuous import INSTANTS
 from rheos.sql.dialect import Dialect
@@ -71,6 +80,11 @@ class Arrival:
     def sees(self) -> Hashable:
         return self.query.windows
 
+    @property
+    def counts(self) -> bool:
+        """Whether a window counts the elements that match."""
+        return any(isinstance(clause.window, LastWindow) for clause in self.query.windows)
+
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;
         None where none had."""
@@ -83,7 +97,9 @@ class Arrival:
         """Whether there can be a tick between two times."""
         return after < until
 
-    def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
+    def live(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, entail: Entail | None = None
+    ) -> Marks:
         """Which elements of a stream a tick after a time, or the last one before it, can still see.
 
         `elements` are those of all the streams of the query, with their places.
@@ -103,7 +119,8 @@ class Arrival:
                 case RangeWindow(range_, slide) if slide is not None:
                     kept |= (time + range_) // slide * slide + slide > until
                 case LastWindow(triples):
-                    kept[matches(elements[stream].slice(0, count), clause.patterns)[-triples:]] = True
+                    seen = elements[stream].slice(0, count)
+                    kept[matching_elements(seen, clause.patterns, entail)[-triples:]] = True
                 case AllWindow():
                     kept[:] = True
         return kept
@@ -124,7 +141,7 @@ class Prepared:
     """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
 
     query: Arriving
-    parts: tuple[StaticPart, ...]
+    parts: tuple[AnyPart, ...]
     monotone: bool
 
     @classmethod
@@ -132,7 +149,15 @@ class Prepared:
         nothing = Statistics(0, {})
         pushed = push_filters(compare_resources(query.query, nothing), nothing)
         kept, parts = keep_static(pushed, repr((query.query, query.windows)))
-        return cls(replace(query, query=kept), parts, is_monotone(query.query))
+        patterns = [pattern for clause in query.windows for pattern in clause.patterns]
+        derivations = derivations_for(query.query, patterns)
+        every: tuple[AnyPart, ...] = parts if derivations is None else (*parts, derivations)
+        return cls(replace(query, query=kept), every, is_monotone(query.query))
+
+    @property
+    def derivations(self) -> Derivations | None:
+        """What the elements of its streams entail."""
+        return next((part for part in self.parts if isinstance(part, Derivations)), None)
 
     @property
     def pattern(self) -> Node:
@@ -204,11 +229,13 @@ class Windows:
         *,
         monotone: bool,
         spreads: bool,
+        entail: tuple[str, Entail] | None = None,
     ) -> Opened | int:
         """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
         two, if the query `spreads` rows over ticks, and they would be too many.
 
         `since` has, for a query that was registered later, how many elements of a stream came before it.
+        `entail` gives what elements entail, by a table of this name.
         """
         clauses, seen = query.windows, tuple(sorted(since.items()))
         # Windows that slide make ticks of their own.
@@ -220,14 +247,15 @@ class Windows:
             }
             self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
         streams, ticks = self._ticks[span]
-        found = [self._held_by(span, clause, streams[clause.stream], ticks) for clause in clauses]
+        found = [self._held_by(span, clause, streams[clause.stream], ticks, entail) for clause in clauses]
         held = [window for window, _ in found]
         middle = middle_of(ticks, held) if spreads else None
         if middle is not None:
             return middle
         width = width_of(ticks, held)
+        by = entail[0] if entail is not None else None
         windows = (
-            self._in_buckets((span, clause, width, monotone), window)
+            self._in_buckets(((span, by), clause, width, monotone), window)
             for clause, window in zip(clauses, held, strict=True)
         )
         first = 0 if not monotone and ticks.before != NEVER else 1
@@ -238,11 +266,17 @@ class Windows:
         return Opened(tuple(windows), self._instants[key], sizes, ticks.count // width + 1)
 
     def _held_by(
-        self, span: Hashable, clause: ArrivalClause, arrived: Arrived, ticks: Ticks
+        self,
+        span: Hashable,
+        clause: ArrivalClause,
+        arrived: Arrived,
+        ticks: Ticks,
+        entail: tuple[str, Entail] | None,
     ) -> tuple[Held, WindowSize]:
-        key = span, clause
+        by, entailed = entail or (None, None)
+        key = span, by, clause
         if key not in self._held:
-            held = held_by(clause, arrived, ticks)
+            held = held_by(clause, arrived, ticks, entailed)
             self._held[key] = held, WindowSize(len(held.start), held.old, different_values(held))
         return self._held[key]
 
@@ -285,6 +319,7 @@ class ArrivingBatch:
             since or {},
             monotone=prepared.monotone,
             spreads=prepared.spreads,
+            entail=self.entail(prepared),
         )
         if isinstance(opened, int):
             first = self.novelty(prepared, after, opened, since, constants)
@@ -300,6 +335,14 @@ class ArrivingBatch:
                     self._show(name, (id(window), part), window.part(part))
         self._show(INSTANTS, id(opened.instants), opened.instants)
         return Novelty(self.place.new(statement), flow)
+
+    def entail(self, prepared: Prepared) -> tuple[str, Entail] | None:
+        """What the elements of a query entail, and the table that says so; None if they entail nothing that
+        it could match."""
+        derivations = prepared.derivations
+        if derivations is None or derivations.table not in self.kept or not self.kept[derivations.table].rows:
+            return None
+        return derivations.table, entail_in(self.place, derivations.table)
 
     def _show(self, name: str, key: Hashable, rows: pa.Table) -> None:
         """Have rows under a name; the key is the same whenever the rows are."""
@@ -368,7 +411,8 @@ def planned(
     prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect
 ) -> tuple[ArrivingStatement, str]:
     """The statement whose joins are in the order that suits the sizes, and that order in words."""
-    query, flow = prepared.query.query, Flow(sizes, {part.table: part.query for part in prepared.parts})
+    parts = {part.table: part.query for part in prepared.parts if isinstance(part, StaticPart)}
+    query, flow = prepared.query.query, Flow(sizes, parts)
     if not prepared.monotone:
         pattern = flow.ordered(prepared.pattern)
         whole = Query(replace(query.form, pattern=pattern), query.dataset)

@@ -39,6 +39,7 @@ from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.detecting import DetectingStatement
 from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
 from rheos.sql.spark import SPARK
 
@@ -146,7 +147,7 @@ class ByCatalyst(Evaluating):
 
     def __post_init__(self) -> None:
         self._elements: dict[str, str] = {}
-        self._windows = Batch(self.place, self._elements)
+        self._windows = Batch(self.place, self._elements, self.filled)
         self._files = itertools.count(1)
         self._shown: set[str] = set()
 
@@ -158,6 +159,8 @@ class ByCatalyst(Evaluating):
         for stream in evaluation.streams - self._elements.keys():
             self._elements[stream] = f"elements_{len(self._elements) + 1}"
             show_elements(self.place, self.held[stream], self._elements[stream])
+        if evaluation.derivations is not None:
+            self._show_kept({evaluation.derivations.table})
         return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
 
     def detected(self, detection: Detection, span: Span) -> Answers:
@@ -173,17 +176,21 @@ class ByCatalyst(Evaluating):
                 "o",
                 *(f"{a} AS {b}" for a, b in zip(("start", "time"), OCCURRENCE, strict=True)),
             ]
-            seen = [f"time <= {span.until}", f"place > {since.get(stream, 0)}"]
-            parts.append(select(columns, self._elements[stream], seen))
-        events = nested("\nUNION ALL\n".join(parts), "events")
-        conditions = {"all": [], "old": [f"ending <= {span.after}"], "new": [f"ending > {span.after}"]}
+            conditions = [f"time <= {span.until}", f"place > {since.get(stream, 0)}"]
+            parts.append(select(columns, self._elements[stream], conditions))
+        seen = "\nUNION ALL\n".join(parts)
+        derivations = detection.derivations
+        if derivations is not None and derivations.table in self.filled:
+            own = select([*OCCURRENCE, "s", "p", "o"], nested(seen, "own"))
+            seen = f"{own}\nUNION ALL\n{derived_sql(f'({seen})', derivations.table, OCCURRENCE)}"
+        events = nested(seen, "events")
+        of_part = {"all": [], "old": [f"ending <= {span.after}"], "new": [f"ending > {span.after}"]}
         numbers = range(1, len(detection.patterns) + 1)
         for number in numbers:
-            for part, condition in conditions.items():
+            for part, condition in of_part.items():
                 self.place.view(clause_name(number, part), select(["*"], events, condition))
         self.place.view(BATCH, f"SELECT CAST({span.after} AS BIGINT) AS after")
-        filled = frozenset(name for name, size in self.sizes.items() if size.rows)
-        statement = statement_of(detection, frozenset(numbers), filled, SPARK)
+        statement = statement_of(detection, frozenset(numbers), self.filled, SPARK)
         found = nothing(detection.query.query) if statement is None else self.place.solutions(statement)
         return told(found)
 
@@ -191,7 +198,9 @@ class ByCatalyst(Evaluating):
         self._show_kept({table.table for table in kept_in(prepared.pattern)})
         start = self.state / f"windows-{next(self._files)}"
         segments = {stream: self.held[stream] for stream in streams_of(prepared.query)}
-        sizes, buckets = open_windows(prepared, span, segments, start, self.place)
+        derivations = prepared.derivations
+        derived = self.control.kept.get(derivations.table) if derivations is not None else None
+        sizes, buckets = open_windows(prepared, span, segments, start, self.place, derived)
         statement, flow = statement_for(prepared, sizes, buckets, constants, self.sizes, self.place)
         return Novelty(self.place.new(statement), flow)
 
@@ -203,6 +212,11 @@ class ByCatalyst(Evaluating):
     @property
     def sizes(self) -> dict[str, Size]:
         return {name: table.size for name, table in self.control.kept.items()}
+
+    @property
+    def filled(self) -> frozenset[str]:
+        """The kept tables that have rows."""
+        return frozenset(name for name, size in self.sizes.items() if size.rows)
 
     def derive(self, stream: str, elements: pa.RecordBatch) -> None:
         path = self.state / f"derived-{next(self._files)}.arrow"

@@ -39,7 +39,9 @@ def differences(record: Mapping[str, Any], registry: Registry) -> list[str]:
             found.append(f"the query {name} is missing")
         elif now[name]["text"] != before["text"]:
             found.append(f"the text of the query {name} has changed")
-        elif now[name] != before:
+        elif now[name]["base"] != before["base"]:
             found.append(f"the base IRI of the query {name} was {before['base']}")
+        elif now[name]["entailment"] != before.get("entailment", "none"):
+            found.append(f"the entailment of the query {name} was {before.get('entailment', 'none')}")
     missing = (stream for stream in record["streams"] if stream not in registry.sources)
     return found + [f"the stream {stream} is missing" for stream in missing]

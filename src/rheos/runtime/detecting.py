@@ -51,17 +51,20 @@ from rheos.optimize.events import (
     without_nothing,
 )
 from rheos.optimize.push_filters import push_filters
-from rheos.optimize.static_parts import StaticPart, static_part
+from rheos.optimize.static_parts import Derivations, Part, derivations_for, static_part
 from rheos.optimize.statistics import Statistics
 from rheos.optimize.uninterrupted import uninterrupted
+from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
 from rheos.runtime.place import Place
 from rheos.runtime.ticks import matches
 from rheos.sql.detecting import DetectingStatement, compile_detecting
 from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import OCCURRENCE, clause_name
 from rheos.sql.statement import TRIPLE
+from rheos.store.schema import could_entail
 
 BATCH = "batch"
 STATE = "urn:rheos:state/"
@@ -116,7 +119,7 @@ class Detection:
     streams: frozenset[str]
     pattern: Node
     patterns: tuple[TriplePattern, ...]
-    parts: tuple[StaticPart, ...]
+    parts: tuple[Part, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
     stages: tuple[Stage, ...] = ()
 
@@ -129,6 +132,9 @@ class Detection:
         asked = asked if consumes else push_filters(asked, unknown)
         found = Leaves(asked, consumes)
         pattern = found.numbered(asked.form.pattern)
+        derivations = derivations_for(query.query, found.patterns)
+        if derivations is not None:
+            found.parts[derivations.table] = derivations
         streams = frozenset(query.streams or ())
         memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
         stages = tuple(found.stages)
@@ -142,8 +148,16 @@ class Detection:
         kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
         return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
 
-    def could_match(self, template: Sequence[TriplePattern]) -> bool:
-        """Whether a triple of a template could match one of the patterns."""
+    @property
+    def derivations(self) -> Derivations | None:
+        """What its events entail."""
+        return next((part for part in self.parts if isinstance(part, Derivations)), None)
+
+    def could_match(self, template: Sequence[TriplePattern], derivations: pa.Table | None = None) -> bool:
+        """Whether a triple of a template, or what it entails by the derivations of the query, could match one
+        of the patterns."""
+        if derivations is not None and could_entail(template, derivations, self.patterns):
+            return True
 
         return bool(self.matching(template))
 
@@ -204,7 +218,7 @@ class Leaves:
     patterns: list[TriplePattern] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     memory: list[int | None] = field(default_factory=list)  # of the sides of stages
-    parts: dict[str, StaticPart] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.outer = memory_bound(self.query.form.pattern)
@@ -282,7 +296,7 @@ class DetectingBatch:
         self, detection: Detection, after: int, until: int, since: Mapping[str, int]
     ) -> frozenset[int]:
         """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
-        events = self.seen(detection.streams, until, since)
+        events = self._entailed(detection, self.seen(detection.streams, until, since))
         ends = events.column("ending").to_numpy()
         found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
         for number, pattern in enumerate(detection.patterns, start=1):
@@ -306,6 +320,15 @@ class DetectingBatch:
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
+
+    def _entailed(self, detection: Detection, events: pa.Table) -> pa.Table:
+        """Events with what they entail that the query can match."""
+        derivations = detection.derivations
+        if derivations is None or derivations.table not in self.kept or not len(events):
+            return events
+        self.place.put(ENTAILING, events)
+        found = self.place.ask(derived_sql(ENTAILING, derivations.table, OCCURRENCE))
+        return pa.concat_tables([events, found.select(events.column_names).cast(events.schema)])
 
     def forget(self, streams: Set[str]) -> None:
         """Have these streams looked at anew: there is more of them now."""

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from rheos.algebra.entailment import asked_of
 from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
+from rheos.optimize.static_parts import Derivations, derivations_for
 from rheos.runtime.instants import (
     End,
     Interval,
@@ -41,10 +43,12 @@ class Evaluation:
 
     query: Continuous
     statement: ContinuousStatement
+    derivations: Derivations | None = None  # what the elements of its streams entail
 
     @classmethod
     def of(cls, query: Continuous, dialect: Dialect = DUCKDB) -> Evaluation:
-        return cls(query, compile_continuous(query, dialect))
+        derivations = derivations_for(query.query, asked_of(query.query))
+        return cls(query, compile_continuous(query, dialect), derivations)
 
     @property
     def streams(self) -> frozenset[str]:
@@ -92,11 +96,13 @@ class Batch:
 
     `elements` are the tables (s, p, o, time, place) of the streams, which have the elements that are in a
     window at one of the instants of the batch, and may have more. `place` numbers the elements of a stream
-    from 1 by time and arrival; it is final for those that are not after the batch.
+    from 1 by time and arrival; it is final for those that are not after the batch. `kept` are the tables of
+    derivations that are not empty, which the place has.
     """
 
-    def __init__(self, place: Place, elements: Mapping[str, str]) -> None:
+    def __init__(self, place: Place, elements: Mapping[str, str], kept: frozenset[str] = frozenset()) -> None:
         self.place = place
+        self.kept = kept
         self.tables = Tables(place, elements)
         self._instants: dict[str, pa.Table] = {}
 
@@ -123,9 +129,14 @@ class Batch:
         if not len(instants):
             return Answers(instants, nothing(evaluation.statement))
         found = []
-        for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
+        by = evaluation.derivations.table if evaluation.derivations is not None else None
+        by = by if by in self.kept else None
+        for number, window in enumerate(query.windows, start=1):
+            # What is entailed is in a window with the elements that entail it: it moves with these alone.
+            all_of = tables.entailed(window.stream, by)
+            elements = tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0), all_of)
             moves = self.moves(name, number, window.window) if physical else None
-            found.append((number, window.stream, tables.window(window.window, elements, moves)))
+            found.append((number, all_of, tables.window(window.window, elements, moves)))
             tables.show(window_name(number), found[-1][-1])
         default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
         if default:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rheos import terms
 from rheos.algebra.arriving import ANY_STREAM
+from rheos.algebra.entailment import told
 from rheos.algebra.nodes import Construct
 from rheos.algebra.printer import show
 from rheos.algebra.streams import (
@@ -36,6 +37,7 @@ def explained(query: Continuous, execution: str) -> dict[str, str]:
     statement = Evaluation.of(plan, dialect).statement
     return {
         "language": "C-SPARQL",
+        **told(query.query),
         "reports": reports(query),
         "windows": "\n".join(windowed(window) for window in query.windows),
         "instants": instants(query),
@@ -113,6 +115,7 @@ def explained_arriving(query: Arriving) -> dict[str, str]:
     """The parts of the explanation of a query in CQELS-QL, each with its title."""
     return {
         "language": "CQELS-QL",
+        **told(query.query),
         "reports": new(query),
         "windows": "\n".join(arrived(number, clause) for number, clause in enumerate(query.windows, 1)),
         "ticks": ticks(query),
@@ -171,6 +174,7 @@ def explained_detecting(query: Detecting) -> dict[str, str]:
     pattern = query.query.form.pattern
     return {
         "language": "EP-SPARQL",
+        **told(query.query),
         "reports": ended(query),
         "streams": "all that there are" if query.streams is None else "\n".join(query.streams),
         "consumption": _CONSUMPTION[query.consumption],

@@ -22,9 +22,10 @@ from rheos.algebra.nodes import Join, Query, Values
 from rheos.execute.base import Executor
 from rheos.optimize import optimize
 from rheos.optimize.flows import Size
-from rheos.optimize.static_parts import DEFAULT, EVERY, StaticPart
+from rheos.optimize.static_parts import DEFAULT, EVERY, Derivations, Part
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import StaticGraphs
+from rheos.store.schema import restricted as matching
 
 # Where data changes more often than tables can be filled, some of them may be ahead of others.
 TRIES = 5
@@ -32,7 +33,8 @@ TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class KeptTable:
-    """A table in a file, with columns c1, c2, …; how many rows it has, and values in each column."""
+    """A table in a file, with columns c1, c2, … (derivations have their own); how many rows it has, and how
+    many values in each column."""
 
     path: str
     size: Size
@@ -51,7 +53,7 @@ class KeptTables:
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def up_to_date(self, parts: Iterable[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
+    def up_to_date(self, parts: Iterable[tuple[Family | None, Part]]) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten. If the data
         changes meanwhile, once more: they are all of one state."""
         wanted = list(parts)
@@ -62,15 +64,15 @@ class KeptTables:
                 break
         return found
 
-    def _up_to_date(self, parts: Sequence[tuple[Family | None, StaticPart]]) -> dict[str, KeptTable]:
+    def _up_to_date(self, parts: Sequence[tuple[Family | None, Part]]) -> dict[str, KeptTable]:
         began, filled = time.perf_counter(), False
-        wanted: dict[str, tuple[StaticPart, Values | None]] = {}
+        wanted: dict[str, tuple[Part, Values | None]] = {}
         for family, part in parts:
             _, others = wanted.get(part.table, (part, None))
             wanted[part.table] = part, united(constants_of(family, part), others)
         needed: dict[str, tuple[object, KeptTable]] = {}
         for part, constants in wanted.values():
-            state = (constants, tuple(sorted((graph, self._version(graph)) for graph in part.reads)))
+            state = (constants, self._state(part))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
                 known, filled = (state, self._filled(part, constants)), True
@@ -84,29 +86,43 @@ class KeptTables:
             self.milliseconds = (time.perf_counter() - began) * 1000
         return {name: table for name, (_, table) in needed.items()}
 
+    def _state(self, part: Part) -> object:
+        """What is another when the table is out of date."""
+        if isinstance(part, Derivations):
+            return self.graphs.entailments.known(part.schema).number
+        return tuple(sorted((graph, self._version(graph)) for graph in part.reads))
+
     def _version(self, graph: str) -> int:
         if graph == EVERY:
             return self.graphs.named_version
         return self.graphs.version_of(None if graph == DEFAULT else graph[1:-1])
 
-    def _filled(self, part: StaticPart, constants: Values | None) -> KeptTable:
+    def _filled(self, part: Part, constants: Values | None) -> KeptTable:
+        if isinstance(part, Derivations):
+            all_derivations = self.graphs.entailments.closure(part.schema).derivations
+            found = matching(all_derivations, part.patterns)
+            return KeptTable(self._written(part, found), Size(len(found)))
         executor = self.executor()
-        plan = optimize(restricted(part.query, constants), self.graphs.statistics)
+        query = restricted(part.query, constants)
+        plan = optimize(query, self.graphs.statistics_for(query))
         rows = executor.run(compile_query(plan, executor.dialect))
         different = {
             name: float(max(1, pc.count_distinct(rows.column(at)).as_py()))
             for at, name in enumerate(part.variables)
         }
-        path = self.folder / f"{part.table}-{next(self._numbers)}.arrow"
-        path.parent.mkdir(parents=True, exist_ok=True)
         columns = [f"c{at}" for at in range(1, len(part.variables) + 1)]
         table = rows.rename_columns(columns) if columns else pa.table({"unit": [1] * len(rows)})
+        return KeptTable(self._written(part, table), Size(len(rows), different))
+
+    def _written(self, part: Part, table: pa.Table) -> str:
+        path = self.folder / f"{part.table}-{next(self._numbers)}.arrow"
+        path.parent.mkdir(parents=True, exist_ok=True)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        return KeptTable(str(path), Size(len(rows), different))
+        return str(path)
 
 
-def constants_of(family: Family | None, part: StaticPart) -> Values | None:
+def constants_of(family: Family | None, part: Part) -> Values | None:
     """The different constants of a family's members that a part asks for, in order."""
     names = [name for name in family.variables if name in part.variables] if family is not None else []
     if family is None or not names:

@@ -14,12 +14,13 @@ import pickle
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from rheos.algebra.entailment import Schema
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
 from rheos.execute.base import Executor
@@ -41,9 +42,10 @@ from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
+from rheos.sql.entailed import entailed_names
 from rheos.sql.spark import SPARK
 from rheos.store.graphs import StaticGraphs
-from rheos.store.tables import NAMES, arrow
+from rheos.store.tables import GRAPH_NAMES, NAMES, arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -257,7 +259,7 @@ class Loop:
         """One job, with a task for every group."""
         task = Task(
             self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
-            self._static(plan.asks_graphs),
+            self._static(plan.graphs),
             control,
             str(self.journal.state(control.batch)),
             max(1, self._cores() // len(plan.groups)),
@@ -270,6 +272,9 @@ class Loop:
         live = sum(segments.rows for segments in self.segments.values())
         suit_to(self.session, self.graphs.size + live + self._lately)
         self.graphs.views(self.session)
+        for schema in plan.graphs_for(plan.catalyst):
+            if schema is not None:
+                self.graphs.entailments.show(self.session, schema)
         queries = [self._for_spark(query) for query in plan.catalyst]
         state = self.journal.state(control.batch)
         streams = plan.outside(plan.catalyst)
@@ -400,16 +405,23 @@ class Loop:
             known = self._shipped[kind] = Shipped(key, self.session.sparkContext.broadcast(make()))
         return known
 
-    def _static(self, needed: bool) -> Shipped:
-        """The static graphs, if anything but what is kept of them is needed."""
+    def _static(self, needed: Set[Schema | None]) -> Shipped:
+        """The static graphs, if anything but what is kept of them is needed: as they are, or with what they
+        entail by some schemas."""
 
         def graphs() -> bytes:
             with self.graphs.connection.cursor() as cursor:
-                return pickle.dumps({name: pack(arrow(cursor, name)) for name in NAMES})
+                names = list(NAMES) if None in needed else [GRAPH_NAMES]
+                for schema in needed - {None}:
+                    assert schema is not None
+                    self.graphs.entailments.make(cursor, schema)
+                    names += entailed_names(schema)
+                return pickle.dumps({name: pack(arrow(cursor, name)) for name in names})
 
         if not needed:
             return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))
-        return self._ship("static", f"{self._key}.{self.graphs.version}", graphs)
+        kinds = sorted(map(repr, needed))
+        return self._ship("static", f"{self._key}.{self.graphs.version}.{kinds}", graphs)
 
     # --- the clock on the wall ---------------------------------------------------------------------
 

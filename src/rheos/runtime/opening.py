@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 
 from rheos.algebra.streams import Arriving
 from rheos.execute.session import map_in_arrow
 from rheos.runtime.arriving import Opened, Prepared, Windows, WindowSize
+from rheos.runtime.entailing import ENTAILING, Entail, entail_with
 from rheos.runtime.evaluating import Span
+from rheos.runtime.kept import KeptTable, read_kept
 from rheos.runtime.segments import Segments, load, read
 from rheos.sql.continuous import INSTANTS
 from rheos.sql.relation import clause_name
@@ -30,13 +33,18 @@ _INSTANTS = "instant LONG, at LONG, turn LONG, bucket LONG, first BOOLEAN"
 
 
 def open_windows(
-    prepared: Prepared, span: Span, segments: Mapping[str, Segments], start: Path, place: SparkPlace
+    prepared: Prepared,
+    span: Span,
+    segments: Mapping[str, Segments],
+    start: Path,
+    place: SparkPlace,
+    derivations: KeptTable | None = None,
 ) -> tuple[tuple[WindowSize, ...], int]:
     """Have the windows of a query and its ticks as views; how large the windows are, in how many buckets.
 
-    The paths of all files begin as `start` does.
+    The paths of all files begin as `start` does. By the derivations elements entail more.
     """
-    opening = Opening(prepared.query, prepared.monotone, span, dict(segments), str(start))
+    opening = Opening(prepared.query, prepared.monotone, span, dict(segments), str(start), derivations)
     (row,) = map_in_arrow(place.spark.range(0, 1, 1, 1), opening, "about STRING").collect()
     about = json.loads(row["about"])
     _show(place, INSTANTS, [_file(start, INSTANTS)], _INSTANTS)
@@ -72,6 +80,7 @@ class Opening:
     span: Span
     segments: Mapping[str, Segments]
     start: str
+    derivations: KeptTable | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
@@ -79,7 +88,13 @@ class Opening:
             after, until, since = self.span
             # However large it is, the batch stays whole: Spark can hold more than memory.
             opened = windows.opened(
-                self.query, after, until, dict(since), monotone=self.monotone, spreads=False
+                self.query,
+                after,
+                until,
+                dict(since),
+                monotone=self.monotone,
+                spreads=False,
+                entail=self.entail(),
             )
             assert isinstance(opened, Opened)
             self.write(INSTANTS, opened.instants)
@@ -92,6 +107,20 @@ class Opening:
             ]
             about = json.dumps({"sizes": sizes, "buckets": opened.buckets})
             yield pa.RecordBatch.from_pylist([{"about": about}])
+
+    def entail(self) -> tuple[str, Entail] | None:
+        kept = self.derivations
+        if kept is None or not kept.size.rows:
+            return None
+        derivations = read_kept(kept)
+
+        def ask(elements: pa.Table, statement: str) -> pa.Table:
+            with duckdb.connect() as connection:
+                connection.register("derivations", derivations)
+                connection.register(ENTAILING, elements)
+                return connection.execute(statement).to_arrow_table()
+
+        return kept.path, entail_with("derivations", ask)
 
     def write(self, name: str, table: pa.Table) -> None:
         path = _file(Path(self.start), name)

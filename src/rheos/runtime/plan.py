@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from rheos.algebra.entailment import Schema, schema_of
 from rheos.algebra.families import Family, family
 from rheos.answers.continuous import QueryInfo
-from rheos.optimize.static_parts import StaticPart
+from rheos.optimize.static_parts import Part
 from rheos.runtime.arriving import Arrival, Prepared
 from rheos.runtime.buffers import Progress
 from rheos.runtime.detecting import Detection
@@ -100,21 +101,36 @@ class Plan:
         return sorted({stream for query in queries for stream in query.streams} - made - self.stopped)
 
     @property
-    def static_parts(self) -> Iterator[tuple[Family | None, StaticPart]]:
+    def static_parts(self) -> Iterator[tuple[Family | None, Part]]:
         """What is kept of static data for these queries, and whose constants it depends on."""
         for relatives in self.relatives:
             yield from ((relatives.family, part) for part in relatives.prepared.parts)
         for query in (*self.catalyst, *(query for group in self.groups for query in group)):
             if isinstance(query.evaluation, Detection):
                 yield from ((None, part) for part in query.evaluation.parts)
+            elif isinstance(query.evaluation, Evaluation) and query.evaluation.derivations is not None:
+                yield None, query.evaluation.derivations
 
     @property
-    def asks_graphs(self) -> bool:
-        """Whether tasks need the static graphs, and not only what is kept of them."""
-        queries = (query for group in self.groups for query in group)
-        if any(isinstance(query.evaluation, Evaluation) for query in queries):
-            return True
-        return any(relatives.prepared.asks_graphs for relatives in self.relatives)
+    def graphs(self) -> frozenset[Schema | None]:
+        """As what tasks need the static graphs, and not only what is kept of them: with what they entail by
+        some schema, or as they are (None)."""
+        return self.graphs_for([query for group in self.groups for query in group])
+
+    def graphs_for(self, queries: Sequence[Registered]) -> frozenset[Schema | None]:
+        """The same for some queries."""
+        names = {query.name for query in queries}
+        found = {
+            schema_of(query.evaluation.query.query)
+            for query in queries
+            if isinstance(query.evaluation, Evaluation)
+        }
+        found |= {
+            schema_of(relatives.prepared.query.query)
+            for relatives in self.relatives
+            if relatives.prepared.asks_graphs and not names.isdisjoint(relatives.members)
+        }
+        return frozenset(found)
 
     def readers(self) -> dict[str, list[int]]:
         """The groups that read each stream from outside; the first of them answers for its dead letters."""

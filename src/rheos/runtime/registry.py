@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
+from rheos.algebra.entailment import Schema
 from rheos.algebra.nodes import Construct, Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
 from rheos.errors import Position, QuerySyntaxError, RheosError
@@ -70,11 +73,13 @@ class Handle:
         base: str,
         named: Sequence[tuple[str, Position]],
         keep: bool,
+        entailment: str,
     ) -> None:
         self._registry = registry
         self.registered = registered
         self.text = text
         self.base = base
+        self.entailment = entailment
         self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
         self.failure: str | None = None  # why it was stopped, if not by its user
@@ -163,6 +168,7 @@ class Registry:
     sources: set[str] = field(default_factory=set)
     since: dict[str, dict[str, int]] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
+    derivations: Callable[[Schema], pa.Table] | None = None  # what a schema entails of any triple
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -185,6 +191,7 @@ class Registry:
         *,
         base: str = DEFAULT_BASE,
         keep: bool = True,
+        entailment: str = "none",
     ) -> Handle:
         with self._lock:
             name = registered.name
@@ -200,7 +207,7 @@ class Registry:
             for together in components([*others, registered] if registered.derived is not None else []):
                 if is_circle(together):
                     check_circle(together)
-            handle = Handle(self, registered, text, base, named, keep)
+            handle = Handle(self, registered, text, base, named, keep, entailment)
             self.handles[name] = handle
             if others != known:
                 self.resolve()
@@ -248,7 +255,9 @@ class Registry:
             if isinstance(evaluation, Detection):
                 named = evaluation.query.streams
                 read = frozenset(self.sources if named is None else named)
-                read |= {stream for stream, made in rules.items() if evaluation.could_match(made)}
+                asked = evaluation.derivations
+                entailed = self.derivations(asked.schema) if asked and self.derivations and rules else None
+                read |= {stream for stream, made in rules.items() if evaluation.could_match(made, entailed)}
                 query = replace(query, evaluation=replace(evaluation, streams=read))
             found.append(query)
         return found
@@ -313,7 +322,8 @@ class Registry:
             read = {stream for query in queries for stream in query.streams}
             return {
                 "queries": {
-                    name: {"text": handle.text, "base": handle.base} for name, handle in self.handles.items()
+                    name: {"text": handle.text, "base": handle.base, "entailment": handle.entailment}
+                    for name, handle in self.handles.items()
                 },
                 "streams": sorted(read - {query.derived for query in queries}),
                 "since": {name: dict(self.since[name]) for name in self.handles if self.runs(name)},

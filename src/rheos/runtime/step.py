@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.runtime import consuming
-from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
+from rheos.runtime.arriving import Arrival, ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
 from rheos.runtime.circle import Derived, Fixpoint, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import DetectingBatch, Detection
+from rheos.runtime.entailing import Entail
 from rheos.runtime.evaluating import Evaluating, Report, Span
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
 from rheos.runtime.plan import Control, Registered, Relatives, work
@@ -77,21 +78,34 @@ def step(
         outcome.buffers[stream] = outcome.buffers[stream].with_more(arrived.elements)
     with connection.cursor() as cursor:
         known = complete(outcome.progress, control)
-        InTask(queries, families, control, outcome, known, DuckPlace(cursor)).all()
-    drop_unseen(queries, outcome)
+        evaluating = InTask(queries, families, control, outcome, known, DuckPlace(cursor))
+        evaluating.all()
+        drop_unseen(queries, outcome, evaluating)
     return outcome
 
 
-def drop_unseen(queries: Sequence[Registered], outcome: Outcome) -> None:
+def drop_unseen(queries: Sequence[Registered], outcome: Outcome, evaluating: InTask) -> None:
     """Of every stream keep what a later instant of one of the queries can see."""
     states = {name for query in queries for name in query.states}  # of which everything is needed
     placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items() if stream not in states}
+    entail = evaluating.entail_for()
     # Queries that look through the same windows and are equally far need the same.
-    needs = {(query.evaluation.sees, outcome.reached[query.name]): query.evaluation for query in queries}
+    needs = {
+        (
+            query.evaluation.sees,
+            outcome.reached[query.name],
+            query.name if query.name in entail else "",
+        ): query
+        for query in queries
+    }
     kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
-    for (_, until), evaluation in needs.items():
+    for (_, until, name), query in needs.items():
+        evaluation = query.evaluation
         for stream in evaluation.streams:
-            kept[stream] |= evaluation.live(stream, placed, until)
+            if isinstance(evaluation, Arrival):
+                kept[stream] |= evaluation.live(stream, placed, until, entail.get(name))
+            else:
+                kept[stream] |= evaluation.live(stream, placed, until)
     for stream in placed:
         buffer = outcome.buffers[stream]
         outcome.buffers[stream] = buffer.keeping(placed[stream].filter(pa.array(kept[stream])))
@@ -106,12 +120,12 @@ class InTask(Evaluating):
 
     def __post_init__(self) -> None:
         self._elements: dict[str, str] = {}
-        self._windows = Batch(self.place, self._elements)
         sizes = {name: table.size for name, table in self.control.kept.items()}
+        filled = frozenset(name for name, size in sizes.items() if size.rows)
+        self._windows = Batch(self.place, self._elements, filled)
         placed = Placed(self.results.buffers)
         several = work(self.queries) >= TABLE_QUERIES
         self._arriving = ArrivingBatch(self.place, placed, sizes, several)
-        filled = frozenset(name for name, size in sizes.items() if size.rows)
         self._detecting = DetectingBatch(self.place, placed, filled)
         self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
@@ -146,6 +160,17 @@ class InTask(Evaluating):
 
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         return self._arriving.novelty(prepared, span.after, span.until, dict(span.since), constants)
+
+    def entail_for(self) -> dict[str, Entail]:
+        """How the elements of queries that count those that match (TRIPLES n) entail more, by query."""
+        members = {name: family.prepared for family in self.families for name in family.members}
+        found = {}
+        for query in self.queries:
+            if isinstance(query.evaluation, Arrival) and query.evaluation.counts:
+                entail = self._arriving.entail(members[query.name])
+                if entail is not None:
+                    found[query.name] = entail[1]
+        return found
 
     def derive(self, stream: str, elements: pa.RecordBatch) -> None:
         self.results.buffers[stream] = self.results.buffers[stream].with_more([elements])

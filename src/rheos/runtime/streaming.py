@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rheos import iris
 from rheos.algebra.arriving import translate_arriving
 from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.entailment import under
 from rheos.algebra.nodes import KINDS, Select
 from rheos.algebra.streams import Arriving, Continuous, Detecting
 from rheos.algebra.translate import Names, translate_continuous
@@ -63,7 +64,7 @@ class Streaming:
         self._dead_letters = dead_letters
         self._batch_bytes = batch_bytes
         self._execution = execution
-        self.registry = Registry()
+        self.registry = Registry(derivations=lambda schema: graphs.entailments.closure(schema).derivations)
         self.streams: dict[str, Stream] = {}
         self.output = Output()
         self.loop: Loop | None = None
@@ -89,7 +90,9 @@ class Streaming:
             self.streams[term] = Stream(None, lateness or 0, idle, opened)
         self.registry.sources.add(term)
 
-    def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
+    def register(
+        self, tree: ast.Query, *, name: str | None, base: str, keep: bool, entailment: str = "none"
+    ) -> Handle:
         if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
@@ -101,7 +104,7 @@ class Streaming:
         if tree.registration is None and name is None:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
-        query, evaluation, variables = self._evaluation(tree, name or "", base)
+        query, evaluation, variables = self._evaluation(tree, name or "", base, entailment)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
         variables = variables if kind == "select" else ()
@@ -117,7 +120,9 @@ class Streaming:
         named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
         streams = [(iri(names.iri(stream)), position) for stream, position in named]
         running = self.loop is not None and self.loop.active
-        handle = self.registry.add(registered, tree.text, streams, base=base, keep=keep)
+        handle = self.registry.add(
+            registered, tree.text, streams, base=base, keep=keep, entailment=entailment
+        )
         if running:
             try:
                 self.registry.check()
@@ -127,21 +132,22 @@ class Streaming:
         return handle
 
     def _evaluation(
-        self, tree: ast.Query, name: str, base: str
+        self, tree: ast.Query, name: str, base: str, entailment: str
     ) -> tuple[Continuous | Arriving | Detecting, Evaluation | Arrival | Detection, tuple[str, ...]]:
         """A query as it is evaluated, by its language, and the variables that it answers."""
         if tree.dialect == "epsparql":
-            detecting = translate_detecting(tree, name, base)
+            detecting = under(translate_detecting(tree, name, base), entailment)
             asked = detecting.query.form
             return detecting, Detection.of(detecting), asked.variables if isinstance(asked, Select) else ()
         if tree.stream_patterns:
             made = (handle.registered.derived for handle in self.registry.handles.values())
             known = [*self.streams, *(stream for stream in made if stream is not None)]
-            arriving = translate_arriving(tree, name, base, [stream[1:-1] for stream in known])
+            names = [stream[1:-1] for stream in known]
+            arriving = under(translate_arriving(tree, name, base, names), entailment)
             form = arriving.query.form
             variables = form.variables if isinstance(form, Select) else ()
             return arriving, Arrival.of(arriving), variables
-        continuous = optimize_continuous(translate_continuous(tree, name, base))
+        continuous = optimize_continuous(under(translate_continuous(tree, name, base), entailment))
         evaluation = Evaluation.of(continuous)
         return continuous, evaluation, evaluation.statement.columns
 

@@ -18,6 +18,7 @@ from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
 from rheos.runtime.instants import Interval, Times
 from rheos.runtime.place import Place
 from rheos.sql import windows as sql
+from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.scans import static_default
 from rheos.sql.validity import ALWAYS
@@ -42,6 +43,7 @@ class Tables:
         self._held: dict[str, list[Interval]] = {}
         self._predicates: dict[str, tuple[str, ...] | None] = {}
         self._first_place: dict[str, int] = {}
+        self._derived: dict[str, str] = {}  # of elements with what they entail, the latter
 
     def new(self, name: str) -> bool:
         """Whether this is the first to ask for a table; it is then the one to make it."""
@@ -56,15 +58,32 @@ class Tables:
             self._shown[name] = table
             self.place.view(name, f"SELECT * FROM {table}")
 
-    def followed(self, stream: str) -> str:
-        """The elements of a stream, each with the next of the same triple."""
+    def entailed(self, stream: str, derivations: str | None) -> str:
+        """The table of the elements of a stream, with what each entails at its time and place."""
         elements = self.elements[stream]
+        if derivations is None:
+            return elements
+        name = digest("entailed", elements, derivations)
+        if self.new(name):
+            derived = digest("derived", elements, derivations)
+            found = derived_sql(elements, derivations, sql.ELEMENT[3:])
+            self.place.make(derived, select(sql.ELEMENT, nested(found, "e")))
+            both = (select(sql.ELEMENT, table) for table in (elements, derived))
+            self.place.view(name, "\nUNION ALL\n".join(both))
+            self._derived[name] = derived
+        return name
+
+    def followed(self, stream: str, all_of: str | None = None) -> str:
+        """The elements of a stream, or these with what they entail, each with the next of the same triple."""
+        elements = all_of or self.elements[stream]
         name = digest("followed", elements)
         if not self.new(name):
             return name
         if not self.place.nearby:
             self.place.make(name, sql.followed_sql(elements))
             return name
+        if elements in self._derived:
+            return self._followed_entailed(stream, elements, name)
         found = self.place.ask(f"SELECT place, hash(s, p, o) AS hash FROM {elements}")
         repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
         if not len(repeated):
@@ -82,9 +101,25 @@ class Tables:
             self.place.make(name, f"SELECT * FROM {again}")
         return name
 
-    def seen(self, stream: str, window: Window, since: int) -> str:
-        """The elements that a query sees that was registered after so many of them."""
-        followed = self.followed(stream)
+    def _followed_entailed(self, stream: str, all_of: str, name: str) -> str:
+        """Only elements of predicates of which something is entailed have others that follow them."""
+        predicates, own = self.predicates(self._derived[all_of]), self.followed(stream)
+        listed, others = (
+            sql.among(predicates, self.place.dialect, negated=negated) for negated in (False, True)
+        )
+        again = digest("again", all_of)
+        # Several are of the same place, which therefore tells none from another.
+        some = select([f"w.{column}" for column in sql.ELEMENT], f"{all_of} AS w", listed)
+        self.place.put(again, with_next(self.place.ask(some)))
+        columns = [*sql.ELEMENT, *sql.AGAIN]
+        rest = select([f"w.{column}" for column in columns], f"{own} AS w", others)
+        self.place.view(name, f"{rest}\nUNION ALL\n{select(columns, again)}")
+        return name
+
+    def seen(self, stream: str, window: Window, since: int, all_of: str | None = None) -> str:
+        """The elements that a query sees that was registered after so many of them, or these with what they
+        entail."""
+        followed = self.followed(stream, all_of)
         if not since:
             return followed
         if isinstance(window, LogicalWindow) and self.first_place(stream) > since:
@@ -122,25 +157,25 @@ class Tables:
 
     # --- the default graph -----------------------------------------------------------------------
 
-    def predicates(self, stream: str) -> tuple[str, ...] | None:
-        """The predicates of the elements of a stream; None if there are many."""
-        if stream not in self._predicates:
-            few = f"SELECT DISTINCT p FROM {self.elements[stream]} LIMIT {MOST_PREDICATES + 1}"
+    def predicates(self, elements: str) -> tuple[str, ...] | None:
+        """The predicates of a table of elements; None if there are many."""
+        if elements not in self._predicates:
+            few = f"SELECT DISTINCT p FROM {elements} LIMIT {MOST_PREDICATES + 1}"
             found = self.place.ask(few).column(0).to_pylist()
-            self._predicates[stream] = tuple(sorted(found)) if len(found) <= MOST_PREDICATES else None
-        return self._predicates[stream]
+            self._predicates[elements] = tuple(sorted(found)) if len(found) <= MOST_PREDICATES else None
+        return self._predicates[elements]
 
     def default(
         self, windows: Sequence[tuple[int, str, str]], dataset: Dataset | None, timed: bool
     ) -> tuple[str, str]:
-        """The windows (number, stream, table) that are part of the default graph as one set of triples, and
+        """The windows (number, elements, table) that are part of the default graph as one set of triples, and
         the table of those that are in its static part too.
 
         These are left out of the windows. Only if the query is `timed`, if it asks for the time of its
         triples, are they in, also where only the static graph has them; then it is the scan of
         the static part that leaves them out.
         """
-        default = () if dataset is None else dataset.default
+        default = None if dataset is None else (dataset.default, dataset.entailed)
         parts = windows, default, timed
         name, both, careful = digest("default", *parts), digest("both", *parts), digest("careful", *parts)
         if not self.new(name):
@@ -178,7 +213,7 @@ class Tables:
     ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
         """The predicates that the windows share with the static graph, and those that also two of the windows
         share: only of these can a triple be there twice. None are all, if there are many."""
-        found = [self.predicates(stream) for _, stream, _ in windows]
+        found = [self.predicates(elements) for _, elements, _ in windows]
         lists = [predicates for predicates in found if predicates is not None]
         if len(lists) < len(found):
             return None, None

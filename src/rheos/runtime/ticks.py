@@ -22,6 +22,7 @@ from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.algebra.streams import AllWindow, ArrivalClause, ArrivalWindow, LastWindow, RangeWindow
 from rheos.runtime.buffers import NEVER
+from rheos.runtime.entailing import Entail
 from rheos.runtime.instants import Marks
 
 Numbers = npt.NDArray[np.int64]
@@ -123,9 +124,14 @@ class Held:
         return float((self.end - self.start).mean()) if len(self.start) else 0.0
 
 
-def held_by(clause: ArrivalClause, arrived: Arrived, ticks: Ticks) -> Held:
-    """What the window of a clause holds, and when."""
-    matching = matches(arrived.elements, clause.patterns)
+def held_by(clause: ArrivalClause, arrived: Arrived, ticks: Ticks, entail: Entail | None = None) -> Held:
+    """What the window of a clause holds, and when. An element is there with all that it entails that matches;
+    to count elements, it is one."""
+    entailed = None if entail is None else entail(arrived.elements)
+    matching = matches(arrived.elements if entailed is None else entailed.triples, clause.patterns)
+    matched = matching
+    if entailed is not None:
+        matching = np.unique(entailed.element[matched])
     time, arrival = arrived.time[matching], ticks.arrival[clause.stream][matching]
     start, end = arrival, np.full(len(time), ticks.count + 1)
     match clause.window:
@@ -142,8 +148,17 @@ def held_by(clause: ArrivalClause, arrived: Arrived, ticks: Ticks) -> Held:
             pass
     held = np.flatnonzero(start < end)
     held = held[np.argsort(start[held], kind="stable")]
+    if entailed is None:
+        elements = arrived.elements.take(pa.array(matching[held]))
+    else:
+        turn = np.full(len(arrived.elements), -1)
+        turn[matching[held]] = np.arange(len(held))
+        turns = turn[entailed.element[matched]]
+        order = np.argsort(turns, kind="stable")
+        order = order[np.searchsorted(turns[order], 0) :]
+        held = held[turns[order]]
+        elements = entailed.triples.take(pa.array(matched[order]))
     start = start[held]
-    elements = arrived.elements.take(pa.array(matching[held]))
     return Held(elements, start, end[held], int(np.searchsorted(start, 0, side="right")))
 
 
@@ -160,6 +175,16 @@ def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
     for pattern in patterns:
         found |= _matching(elements, pattern)
     return np.flatnonzero(found)
+
+
+def matching_elements(
+    elements: pa.Table, patterns: Sequence[TriplePattern], entail: Entail | None = None
+) -> Numbers:
+    """The numbers of the elements that match one of the patterns, themselves or by what they entail."""
+    if entail is None:
+        return matches(elements, patterns)
+    entailed = entail(elements)
+    return np.unique(entailed.element[matches(entailed.triples, patterns)])
 
 
 def _matching(elements: pa.Table, pattern: TriplePattern) -> Marks:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rheos.algebra.nodes import Dataset
 from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context
 from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import entailed_names
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.validity import ALWAYS
 from rheos.sql.windows import stream_time
@@ -79,26 +80,34 @@ def always(static: Scan, columns: Iterable[str], times: Iterable[str]) -> str:
     return select(chosen, static.item, static.conditions)
 
 
+def tables_of(dataset: Dataset | None) -> tuple[str, str]:
+    """The tables of the default graph and of the named graphs, with or without what they entail."""
+    if dataset is None or dataset.entailed is None:
+        return "default_graph", "named_graphs"
+    return entailed_names(dataset.entailed)
+
+
 def static_default(dataset: Dataset | None, dialect: Dialect) -> str:
     """The static part of the default graph of a continuous query: s, p, o."""
     default = dataset.default if dataset else ()
     if not default:
-        return "SELECT s, p, o FROM default_graph"
+        return f"SELECT s, p, o FROM {tables_of(dataset)[0]}"
     return select(["s", "p", "o"], "named_graphs", [among("g", default, dialect)], distinct=True)
 
 
 def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     dataset = context.dataset
+    default_graph, named_graphs = tables_of(dataset)
     string = compiler.dialect.string
     if context.graph is not None:
         conditions = [f"{alias}.g = {string(context.graph)}"]
         if dataset is not None and dataset.named is not None and context.graph not in dataset.named:
             conditions.append("FALSE")
-        return Scan(f"named_graphs AS {alias}", conditions)
+        return Scan(f"{named_graphs} AS {alias}", conditions)
     if context.graph_key is not None:
-        return Scan(f"named_graphs AS {alias}", among_named(f"{alias}.g", dataset, compiler.dialect))
+        return Scan(f"{named_graphs} AS {alias}", among_named(f"{alias}.g", dataset, compiler.dialect))
     if dataset is None or dataset.keeps_default:
-        return Scan(f"default_graph AS {alias}", [])
+        return Scan(f"{default_graph} AS {alias}", [])
     if len(dataset.default) == 1:
         return Scan(f"named_graphs AS {alias}", [f"{alias}.g = {string(dataset.default[0])}"])
     # The merge of several graphs is a set again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rheos.algebra.entailment import Schema, schema_of
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import Ask, Construct, Describe, Query, Select, Term, TriplePattern, makes_blanks
 from rheos.sql.context import Context
@@ -22,11 +23,13 @@ TRIPLE = ("subject", "predicate", "object")
 @dataclass(frozen=True, slots=True)
 class Statement:
     """SQL whose columns are, in order, `columns`: the variables of a SELECT, the positions of a triple, or
-    none for an ASK, which is true when there is a row. The closures are views to be made first."""
+    none for an ASK, which is true when there is a row. The closures are views to be made first, and before
+    these the tables of what graphs entail by the schema of those that are `entailed`."""
 
     sql: str
     columns: tuple[str, ...]
     closures: tuple[Closure, ...] = ()
+    entailed: Schema | None = None
 
 
 def compile_query(query: Query, dialect: Dialect) -> Statement:
@@ -47,7 +50,7 @@ def compile_query(query: Query, dialect: Dialect) -> Statement:
         case Describe(pattern, terms):
             sql = describe_triples(compiler.node(pattern, context), terms, context, compiler)
             columns = TRIPLE
-    return Statement(sql, columns, tuple(compiler.closures))
+    return Statement(sql, columns, tuple(compiler.closures), schema_of(query))
 
 
 def rows_of(relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:

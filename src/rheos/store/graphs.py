@@ -22,10 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
+from rheos.algebra.entailment import schema_of
+from rheos.algebra.nodes import Query
 from rheos.errors import EnvironmentFault, LoadError
 from rheos.optimize.statistics import Statistics
 from rheos.store import parallel, tables, views
 from rheos.store.documents import Document, documents
+from rheos.store.entailed import Entailments
 from rheos.store.reader import SCHEMA, read
 from rheos.store.revision import Reading, Revision
 from rheos.terms import iri
@@ -58,6 +61,7 @@ class StaticGraphs:
         self._versions: dict[str | None, int] = {}
         self._named_version = 0
         self._statistics: tuple[int, Statistics] | None = None
+        self.entailments = Entailments(self)
 
     # --- what queries read -------------------------------------------------------------------------
 
@@ -110,6 +114,16 @@ class StaticGraphs:
                 counts = Statistics().plus(tables.predicate_counts(cursor))
                 self._statistics = version, counts.plus(self._large.counts())
         return self._statistics[1]
+
+    def statistics_for(self, query: Query) -> Statistics:
+        """The counts of what a query asks: of the graphs, or of them with what they entail."""
+        schema = schema_of(query)
+        return self.statistics if schema is None else self.entailments.statistics(schema)
+
+    def session(self) -> SparkSession:
+        """The session that keeps a part of the data, or would."""
+        assert self._spark is not None
+        return self._spark()
 
     # --- versions ----------------------------------------------------------------------------------
 
@@ -228,6 +242,7 @@ class StaticGraphs:
             before.release(self._large)
 
     def close(self) -> None:
+        self.entailments.close()
         self._views.clear()
         self._large.release()
         self._large = views.Large()

@@ -25,6 +25,7 @@ from rheos.store.writing import Writer
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from rheos.store.entailed import Entailments
     from rheos.store.graphs import StaticGraphs
 
 
@@ -106,6 +107,11 @@ class Revision:
         if self._copies is None:
             self._copies = show(self._sibling, self._writer.cursor, self.large)
         return self._sibling
+
+    @property
+    def entailments(self) -> Entailments:
+        """Those of the graphs before the change: updates look at what is there, not at what is entailed."""
+        return self._graphs.entailments
 
     def has(self, graph: str | None) -> bool:
         """Whether there is such a graph; it may be empty."""

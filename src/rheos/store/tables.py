@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from rheos.optimize.statistics import PredicateCount
 
-NAMES = ("default_graph", "named_graphs", "graph_names")
+GRAPH_NAMES = "graph_names"
+NAMES = ("default_graph", "named_graphs", GRAPH_NAMES)
 
 _CREATE = """
 CREATE TABLE default_graph (s VARCHAR NOT NULL, p VARCHAR NOT NULL, o VARCHAR NOT NULL);
@@ -60,12 +61,13 @@ class Tables:
 
 
 def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A database of its own with these tables, as `arrow` gave them."""
+    """A database of its own with these tables, as `arrow` gave them; others than ours are made for them."""
     connection = duckdb.connect(":memory:")
     connection.execute(_CREATE)
     for name, rows in tables.items():
         connection.register("incoming", rows)
-        connection.execute(f"INSERT INTO {name} SELECT * FROM incoming")
+        into = f"INSERT INTO {name}" if name in NAMES else f"CREATE TABLE {name} AS"
+        connection.execute(f"{into} SELECT * FROM incoming")
         connection.unregister("incoming")
     return connection
 

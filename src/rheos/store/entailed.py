@@ -1,0 +1,222 @@
+"""What the static graphs entail: the graphs and a schema come in, tables in DuckDB and views in Spark go out,
+and what elements of streams entail.
+
+Everything is made when it is first asked for, and again when a graph that it was made of has changed. The
+closure of a schema stays as it is when other triples of its graphs change.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.entailment import Schema
+from rheos.algebra.nodes import Dataset
+from rheos.optimize.statistics import PredicateCount, Statistics
+from rheos.sql.dialect import Dialect
+from rheos.sql.duckdb import DUCKDB
+from rheos.sql.entailed import derived_sql, entailed_names, entailed_sql
+from rheos.sql.relation import select
+from rheos.sql.scans import among, static_default
+from rheos.sql.spark import SPARK
+from rheos.store.schema import TYPE, Closure, closure_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rheos.store.graphs import StaticGraphs
+
+Versions = tuple[int, ...]
+Asked = dict[tuple[str, ...], pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A closure with the versions of the graphs that it was last found to hold for, and what it was made of:
+    the triples of some predicates. `number` tells closures apart."""
+
+    versions: Versions
+    asked: Asked
+    closure: Closure
+    number: int
+
+
+class Entailments:
+    """What static graphs entail, for every schema that is asked for. Any thread may ask."""
+
+    def __init__(self, graphs: StaticGraphs) -> None:
+        self._graphs = graphs
+        self._lock = threading.RLock()
+        self._known: dict[Schema, Known] = {}
+        self._tables: dict[str, Versions] = {}
+        self._views: dict[tuple[int, str], tuple[SparkSession, int, DataFrame]] = {}
+        self._numbers = itertools.count(1)
+
+    def known(self, schema: Schema) -> Known:
+        """The closure of the schema of some graphs."""
+        with self._lock:
+            versions = self._versions(schema)
+            known = self._known.get(schema)
+            if known is not None and known.versions == versions:
+                return known
+            with self._reading() as (read, dialect):
+                asked: Asked = {}
+
+                def ask(predicates: tuple[str, ...]) -> pa.Table:
+                    if predicates not in asked:
+                        asked[predicates] = read(triples_sql(schema, predicates, dialect))
+                    return asked[predicates]
+
+                if known is not None and all(ask(some).equals(then) for some, then in known.asked.items()):
+                    known = Known(versions, known.asked, known.closure, known.number)
+                else:
+                    known = Known(versions, asked, closure_of(ask), next(self._numbers))
+            self._known[schema] = known
+            return known
+
+    def closure(self, schema: Schema) -> Closure:
+        return self.known(schema).closure
+
+    def statistics(self, schema: Schema) -> Statistics:
+        """Counts of the graphs with what they entail: every predicate is there, rather too often."""
+        statistics, closure = self._graphs.statistics, self.closure(schema)
+        if not len(closure.derivations):
+            return statistics
+        more = statistics.plus(
+            {
+                row["values"]: _count(row["counts"])
+                for row in pc.value_counts(closure.triples["p"]).to_pylist()
+            }
+        )
+        counts = dict(more.predicates)
+        derivations = closure.derivations
+        generic = derivations.filter(pc.equal(derivations["o"], ""))
+        kinds = generic.group_by(["p", "p2"]).aggregate([([], "count_all")]).to_pylist()
+        found: dict[str, int] = {}
+        for row in kinds:
+            if row["p"] in counts:
+                found[row["p2"]] = found.get(row["p2"], 0) + counts[row["p"]].triples * row["count_all"]
+        types = found.get(TYPE, 0) + (counts[TYPE].triples if TYPE in counts else 0)
+        by_class = derivations.filter(pc.not_equal(derivations["o"], ""))
+        if types and len(by_class):
+            classes = pc.count_distinct(by_class["o"]).as_py()
+            each = -(-len(by_class) // classes)
+            for predicate in pc.unique(by_class["p2"]).to_pylist():
+                found[predicate] = found.get(predicate, 0) + types * each
+        return more.plus({predicate: _count(triples) for predicate, triples in found.items()})
+
+    # --- tables and views --------------------------------------------------------------------------
+
+    def make(self, cursor: duckdb.DuckDBPyConnection, schema: Schema, text: str | None = None) -> None:
+        """Have the tables of what graphs entail in the database of the cursor, if they are part of a text."""
+        with self._lock:
+            for name, versions, sql in self._wanted(schema, text, DUCKDB):
+                if self._tables.get(name) == versions:
+                    continue
+                closure = self.closure(schema)
+                cursor.register("schema_triples", closure.triples)
+                cursor.register("derivations", closure.derivations)
+                cursor.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}")
+                cursor.unregister("schema_triples")
+                cursor.unregister("derivations")
+                self._tables[name] = versions
+
+    def show(self, spark: SparkSession, schema: Schema, text: str | None = None) -> None:
+        """Have them as views of a session, which has those of the graphs."""
+        with self._lock:
+            # The views of the graphs, from which they are made, are replaced with every version.
+            version = self._graphs.version
+            for name, _, sql in self._wanted(schema, text, SPARK):
+                known = self._views.get((id(spark), name))
+                if known is not None and known[:2] == (spark, version):
+                    continue
+                closure = self.closure(schema)
+                spark.createDataFrame(closure.triples).createOrReplaceTempView("schema_triples")
+                spark.createDataFrame(closure.derivations).createOrReplaceTempView("derivations")
+                frame = spark.sql(sql).persist()
+                frame.createOrReplaceTempView(name)
+                self._views[id(spark), name] = spark, version, frame
+                if known is not None:
+                    _release(known[2])
+
+    def close(self) -> None:
+        for _, _, frame in self._views.values():
+            _release(frame)
+        self._views.clear()
+        self._tables.clear()
+        self._known.clear()
+
+    def _wanted(
+        self, schema: Schema, text: str | None, dialect: Dialect
+    ) -> Iterator[tuple[str, Versions, str]]:
+        """The tables that a text names (all, without one), with the versions of what they are made of."""
+        default, named = entailed_names(schema)
+        versions = self._versions(schema)
+        if text is None or default in text:
+            yield default, versions, default_sql(schema, dialect)
+        if text is None or named in text:
+            yield named, (*versions, self._graphs.named_version), named_sql()
+
+    def _versions(self, schema: Schema) -> Versions:
+        graphs: Iterable[str | None] = [name[1:-1] for name in schema] or [None]
+        return tuple(self._graphs.version_of(graph) for graph in graphs)
+
+    def _reading(self) -> _Reading:
+        return _Reading(self._graphs)
+
+
+@dataclass
+class _Reading:
+    """Where the graphs are: a way to read them."""
+
+    graphs: StaticGraphs
+
+    def __enter__(self) -> tuple[Callable[[str], pa.Table], Dialect]:
+        if self.graphs.in_spark:
+            spark = self.graphs.views(self.graphs.session())
+            return lambda sql: spark.sql(sql).toArrow(), SPARK
+        self._cursor = self.graphs.connection.cursor()
+        return lambda sql: self._cursor.execute(sql).to_arrow_table(), DUCKDB
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(self, "_cursor"):
+            self._cursor.close()
+
+
+def triples_sql(schema: Schema, predicates: tuple[str, ...], dialect: Dialect) -> str:
+    """The triples of a schema's graphs that have one of these predicates, in order."""
+    triples = static_default(Dataset(schema, None), dialect)
+    return select(
+        ["s", "p", "o"], f"({triples}) AS t", [among("p", predicates, dialect)], tail="ORDER BY s, p, o"
+    )
+
+
+def default_sql(schema: Schema, dialect: Dialect) -> str:
+    """The graphs of a schema, with what they entail."""
+    parts = [f"({static_default(Dataset(schema, None), dialect)})", "schema_triples"]
+    found = [select(["s", "p", "o"], f"{part} AS t") for part in parts]
+    found += [derived_sql(part, "derivations", distinct=True) for part in parts]
+    return "\nUNION\n".join(found)
+
+
+def named_sql() -> str:
+    """The named graphs, each with what it entails."""
+    return entailed_sql("named_graphs", "derivations", ("g",))
+
+
+def _count(triples: int) -> PredicateCount:
+    return PredicateCount(triples, triples, triples)
+
+
+def _release(frame: DataFrame) -> None:
+    # Spark may have been stopped before, and then there is nothing left to do.
+    with suppress(Exception):
+        frame.unpersist()

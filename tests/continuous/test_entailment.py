@@ -1,0 +1,139 @@
+"""RDFS entailment on random schemas: what the engine answers batch by batch against the references, which
+close graphs and elements by loops."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rheos.algebra.entailment import under
+from rheos.engine import Engine
+from rheos.execute.local import Local
+from rheos.optimize.static_parts import Derivations
+from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.kept import KeptTables
+from rheos.runtime.place import DuckPlace
+from rheos.store.graphs import StaticGraphs
+from tests.continuous import arrival_cases, cases, test_evaluation
+from tests.continuous.arrival_query import Triples, clauses
+from tests.continuous.cases import QUERIES, SECOND, TIMED, Text
+from tests.continuous.event_entailment import TYPE, entailed_static
+from tests.continuous.reference import answers
+from tests.continuous.schemas import schema
+from tests.continuous.test_arriving import check
+
+
+def named(letters: str) -> list[str]:
+    return [f"<http://ex/{letter}>" for letter in letters]
+
+
+@pytest.fixture(scope="module")
+def graphs() -> StaticGraphs:
+    return StaticGraphs()
+
+
+# --- static data ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_graph_has_what_it_entails_once(block: int) -> None:
+    with Engine(execution="local", entailment="rdfs") as engine:
+        for seed in range(10 * block, 10 * block + 10):
+            chance = random.Random(seed)
+            terms, properties = named("abcde"), named("pqr")
+            triples = {(*triple, "") for triple in schema(chance, properties, terms)}
+            for _ in range(chance.randrange(8)):
+                o = chance.choice([*terms, *properties, '"text"'])
+                triples.add((chance.choice([*terms, *properties]), chance.choice([*properties, TYPE]), o, ""))
+            engine.clear()
+            engine.load(data="".join(f"{s} {p} {o} .\n" for s, p, o, _ in triples), format="nt")
+            found = engine.query("SELECT ?s ?p ?o { ?s ?p ?o }").arrow
+            expected = sorted(quad[:3] for quad in entailed_static(triples))
+            assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == expected
+
+
+# --- C-SPARQL ---------------------------------------------------------------------------------------------
+
+ABOUT_TYPES = [
+    Text("SELECT ?a ?c", "{ ?a a ?c }"),
+    Text("SELECT ?a ?b", "{ ?a a :c . ?a :p ?b }"),
+    Text("SELECT ?c (COUNT(?a) AS ?n)", "{ ?a a ?c }", "GROUP BY ?c"),
+    Text("SELECT *", "{ GRAPH ?g { ?a a :b } }"),
+    Text("SELECT *", "{ ?a ?p ?b }"),
+    Text("SELECT *", "{ ?a a/<http://www.w3.org/2000/01/rdf-schema#subClassOf>+ ?c }"),
+]
+
+
+def with_schema(chance: random.Random, text: Text) -> cases.Case:
+    found = cases.case(chance, text)
+    about = schema(chance, named("pqs"), named("abcd"))
+    return replace(
+        found,
+        query=under(found.query, "rdfs"),
+        static=[*found.static, *about],
+        entailment=True,
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
+def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    chance = random.Random(f"{text}{seed}")
+    found = with_schema(chance, text)
+    until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
+    test_evaluation.load(graphs, found)
+    evaluation = Evaluation.of(found.query)
+    assert isinstance(evaluation.derivations, Derivations)
+    kept = KeptTables(graphs, tmp_path, lambda: Local(graphs)).up_to_date([(None, evaluation.derivations)])
+    (derivations,) = kept.values()
+
+    def place() -> DuckPlace:
+        cursor = graphs.connection.cursor()
+        graphs.entailments.make(cursor, ())
+        here = DuckPlace(cursor)
+        here.put(evaluation.derivations.table, pa.ipc.open_file(derivations.path).read_all())
+        return here
+
+    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), 3)), until]
+    expected = answers(found, evaluation.statement.columns, -1, until)
+    given = test_evaluation.evaluated(found, evaluation, place, spans, frozenset(kept))
+    assert given == expected
+
+
+# --- CQELS-QL ---------------------------------------------------------------------------------------------
+
+
+def arriving(seed: int, changes: bool) -> arrival_cases.Case:
+    chance = random.Random(f"schema {seed}")
+    found = arrival_cases.case(seed, changes=changes)
+
+    def about() -> Sequence[tuple[str, str, str, str]]:
+        made = schema(chance, named("pqvsw"), named("abc"))
+        return [(*triple, graph) for triple in made for graph in ("", *arrival_cases.GRAPHS[:1])]
+
+    return replace(
+        found,
+        static=[*found.static, *about()],
+        changes=[(time, [*data, *about()]) for time, data in found.changes],
+        entailment=True,
+    )
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_elements_have_what_they_entail(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    for seed in range(20 * block, 20 * block + 20):
+        check(arriving(seed, changes=False), seed, tmp_path, graphs)
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_a_schema_that_changes(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    for seed in range(20 * block, 20 * block + 20):
+        found = arriving(seed, changes=True)
+        # What matched by no schema of its time is not there to be counted by a later one.
+        if not any(isinstance(clause.window, Triples) for clause in clauses(found.query)):
+            check(found, seed, tmp_path, graphs)
