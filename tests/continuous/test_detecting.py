@@ -130,11 +130,8 @@ def told(rows: pa.Table, query: Registered) -> list[Answer]:
     return sorted(found)
 
 
-def compare(seed: int, folder: Path, graphs: StaticGraphs) -> bool:
-    """Whether the case could be compared: with entailment it cannot."""
+def compare(seed: int, folder: Path, graphs: StaticGraphs) -> None:
     found = case(seed)
-    if found.entailment:
-        return False
     queries = registered(found)
     chance = random.Random(seed)
     ends = found.ends or [0]
@@ -143,7 +140,6 @@ def compare(seed: int, folder: Path, graphs: StaticGraphs) -> bool:
     expected = sorted(answers(found))
     shown = "\n".join(text(query) for query in found.queries)
     assert evaluated(found, queries, folder, graphs, cuts) == expected, shown
-    return True
 
 
 @pytest.fixture(scope="module")
@@ -153,5 +149,5 @@ def graphs() -> StaticGraphs:
 
 @pytest.mark.parametrize("block", range(8))
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
-    compared = [compare(seed, tmp_path, graphs) for seed in range(40 * block, 40 * block + 40)]
-    assert sum(compared) > 20
+    for seed in range(40 * block, 40 * block + 40):
+        compare(seed, tmp_path, graphs)

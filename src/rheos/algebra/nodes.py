@@ -287,11 +287,13 @@ class StreamPattern:
     """A triple pattern on a window of a CQELS-QL query, by its number among these, from 1.
 
     `part` are the elements that it looks at: all, those that came before the batch, or those that are new.
+    Where all `objects` of a batch are short numbers of one datatype, their values are at hand in a column.
     """
 
     window: int
     pattern: TriplePattern
     part: Literal["all", "old", "new"] = "all"
+    objects: Literal["integer", "decimal"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

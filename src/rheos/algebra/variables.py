@@ -55,6 +55,15 @@ def names(terms: Iterable[Term]) -> Names:
     return frozenset(term.name for term in terms if isinstance(term, Variable))
 
 
+def number_name(kind: str, variable: str) -> str:
+    """What the column is called that has the values of a variable which is a number of that kind."""
+    return f"${kind} {variable}"
+
+
+def is_number_name(name: str) -> bool:
+    return name.startswith(("$integer ", "$decimal "))
+
+
 @lru_cache(maxsize=8192)
 def in_scope(node: Node) -> Names:
     """The variables that a solution of the pattern may bind."""
@@ -64,8 +73,11 @@ def in_scope(node: Node) -> Names:
             return names(times).union(*(names(p.terms) for p in patterns))
         case PathPattern(subject, _, object_):
             return names((subject, object_))
-        case StreamPattern(_, pattern):
-            return names(pattern.terms)
+        case StreamPattern(_, pattern, _, objects):
+            bound = names(pattern.terms)
+            if objects is None or not isinstance(pattern.object, Variable):
+                return bound
+            return bound | {number_name(objects, pattern.object.name)}
         case Kept(_, variables) | Pairs(_, variables):
             return frozenset(variables)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
@@ -141,6 +153,8 @@ def certain(node: Node) -> Names:
 def numeric(node: Node) -> Names:
     """The variables that are a number wherever a solution of the pattern binds them."""
     match node:
+        case StreamPattern(_, pattern, _, objects) if objects is not None:
+            return names((pattern.object,))
         case (
             Join(left, right)
             | LeftJoin(left, right)

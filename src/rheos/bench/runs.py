@@ -69,12 +69,16 @@ def measured(
     texts: Sequence[str],
     *,
     keep: bool = False,
+    entailment: str | None = None,
 ) -> Run:
     """One run of an engine that has its static data already, on a stream of so many elements in a file."""
     engine.streaming.clear()
     engine.add_stream(stream, str(path))
     began = time.perf_counter()
-    handles = [engine.register(text, name=f"q{at}", keep=False) for at, text in enumerate(texts)]
+    handles = [
+        engine.register(text, name=f"q{at}", keep=False, entailment=entailment)
+        for at, text in enumerate(texts)
+    ]
     registering = time.perf_counter() - began
     output = Lines(keep)
     engine.stream_to(output, Formatter("ndjson", [handle.info for handle in handles]))

@@ -192,7 +192,9 @@ def paired(stage: Stage) -> str:
         sides = [f"l.c{lefts.index(name) + 1}"] if name in lefts else []
         sides += [f"r.c{rights.index(name) + 1}"] if name in rights else []
         found.append(f"COALESCE({', '.join(sides)}) AS c{at}")
-    source = f"chosen JOIN {LEFTS} AS l ON l.place = chosen.first JOIN {RIGHTS} AS r ON r.place = chosen.second"
+    source = (
+        f"chosen JOIN {LEFTS} AS l ON l.place = chosen.first JOIN {RIGHTS} AS r ON r.place = chosen.second"
+    )
     return select(["l.starting", "r.ending", *found], source)
 
 

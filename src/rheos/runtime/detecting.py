@@ -16,29 +16,35 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from rheos.algebra.expressions import Constant
+from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
     Ask,
     Construct,
+    EqLeftJoin,
+    Extend,
+    Filter,
     Graph,
     Group,
     Join,
     Kept,
+    LeftJoin,
     Node,
     PathPattern,
     Query,
+    Recent,
     Select,
     SeqJoin,
+    SeqRightJoin,
     StreamPattern,
     Term,
     TriplePattern,
     Union,
     Values,
 )
-from rheos.algebra.rewrite import bottom_up, has_streams, operands
+from rheos.algebra.rewrite import below, bottom_up, has_streams, operands
 from rheos.algebra.streams import Detecting
-from rheos.algebra.variables import certain, in_scope
+from rheos.algebra.variables import Names, certain, in_scope, used
 from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.durations import greatest, memory_bound
 from rheos.optimize.events import (
@@ -57,6 +63,7 @@ from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
+from rheos.runtime.numbers import Kind, Numbers, short_numbers
 from rheos.runtime.place import Place
 from rheos.runtime.ticks import matches
 from rheos.sql.detecting import DetectingStatement, compile_detecting
@@ -71,6 +78,7 @@ STATE = "urn:rheos:state/"
 
 
 Side = Literal["left", "right"]
+Parts = dict[str, pa.Table]  # all the events that match a pattern, the old ones, and the new ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +146,16 @@ class Detection:
         streams = frozenset(query.streams or ())
         memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
         stages = tuple(found.stages)
-        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages)
+        return cls(
+            query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages
+        )
+
+    @property
+    def computed(self) -> frozenset[int]:
+        """The numbers of the patterns of which an expression uses the object."""
+        names = read(self.pattern)
+        numbered = enumerate(self.patterns, start=1)
+        return frozenset(n for n, p in numbered if isinstance(p.object, Variable) and p.object.name in names)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -192,6 +209,21 @@ class Detection:
 
 
 Shape = tuple[str | int, ...]
+
+
+def read(node: Node) -> Names:
+    """The variables that expressions in a pattern use."""
+    found: Names = frozenset()
+    match node:
+        case Filter(condition) | LeftJoin(condition=condition) | EqLeftJoin(condition=condition):
+            found = used(condition)
+        case SeqRightJoin(condition=condition):
+            found = used(condition)
+        case Extend(expression=expression):
+            found = used(expression)
+        case Recent(aggregates=aggregates):
+            found = found.union(*(used(aggregate) for _, aggregate in aggregates))
+    return found.union(*map(read, below(node)))
 
 
 def shape(pattern: TriplePattern) -> Shape:
@@ -261,13 +293,22 @@ class Leaves:
         return Kept(part.table, part.variables, certain(node))
 
 
-def present(pattern: Node, events: frozenset[int], static: frozenset[str]) -> Node:
-    """The pattern without what there is nothing of: events that match a pattern, rows of a table."""
+def present(
+    pattern: Node,
+    events: frozenset[int],
+    static: frozenset[str],
+    objects: frozenset[tuple[int, Kind]] = frozenset(),
+) -> Node:
+    """The pattern without what there is nothing of: events that match a pattern, rows of a table. And with
+    the kinds of those objects of which the values are known."""
+    kinds = dict(objects)
 
     def simpler(node: Node) -> Node:
         match node:
             case StreamPattern(number) if number not in events:
                 return NOTHING
+            case StreamPattern(number) if number in kinds:
+                return replace(node, objects=kinds[number])
             case Kept(table) if table not in static:
                 return NOTHING
         return without_nothing(node)
@@ -289,34 +330,56 @@ class DetectingBatch:
 
     def answers(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> Answers:
         """The solutions that end after a time and not after another."""
-        found = self.show(detection, after, until, since)
-        return self.completed(detection, found, after)
+        parts = self._parts(detection, after, until, since)
+        objects = dict[int, Kind]()
+        for number in detection.computed & parts.keys():
+            numbers = short_numbers(parts[number]["all"].column("o"))
+            if numbers is not None:
+                objects[number] = numbers.kind
+                parts[number] = with_numbers(parts[number], numbers, after)
+        self._put(parts)
+        return self.completed(detection, frozenset(parts), after, frozenset(objects.items()))
 
-    def show(
-        self, detection: Detection, after: int, until: int, since: Mapping[str, int]
-    ) -> frozenset[int]:
+    def show(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> frozenset[int]:
         """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
+        parts = self._parts(detection, after, until, since)
+        self._put(parts)
+        return frozenset(parts)
+
+    def _put(self, parts: Mapping[int, Parts]) -> None:
+        for number, tables in parts.items():
+            for part, shown in tables.items():
+                self.place.put(clause_name(number, part), shown)
+
+    def _parts(
+        self, detection: Detection, after: int, until: int, since: Mapping[str, int]
+    ) -> dict[int, Parts]:
+        """The events that match each pattern, by its number, if there are any."""
         events = self._entailed(detection, self.seen(detection.streams, until, since))
         ends = events.column("ending").to_numpy()
-        found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
+        found, known = dict[int, Parts](), dict[Shape, Parts]()
         for number, pattern in enumerate(detection.patterns, start=1):
             parts = known.get(shape(pattern))
             if parts is None:
                 matching = matches(events, (pattern,))
                 new = ends[matching] > after
                 rows = events.take(pa.array(matching))
-                parts = {"all": rows, "old": rows.filter(pa.array(~new)), "new": rows.filter(pa.array(new))}
-                known[shape(pattern)] = parts
-            for part, shown in parts.items():
-                self.place.put(clause_name(number, part), shown)
+                parts = known[shape(pattern)] = in_parts(rows, new)
             if len(parts["all"]):
-                found.add(number)
-        return frozenset(found)
+                found[number] = parts
+        return found
 
-    def completed(self, detection: Detection, found: frozenset[int], after: int) -> Answers:
-        """The solutions that end after a time, of what is shown."""
+    def completed(
+        self,
+        detection: Detection,
+        found: frozenset[int],
+        after: int,
+        objects: frozenset[tuple[int, Kind]] = frozenset(),
+    ) -> Answers:
+        """The solutions that end after a time, of what is shown; `objects` are the kinds of numbers of which
+        the values are shown too."""
         self.place.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
-        statement = statement_of(detection, found, self.kept, self.place.dialect)
+        statement = statement_of(detection, found, self.kept, self.place.dialect, objects=objects)
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
@@ -348,6 +411,16 @@ class DetectingBatch:
         return self._events[key]
 
 
+def in_parts(rows: pa.Table, new: Marks) -> Parts:
+    return {"all": rows, "old": rows.filter(pa.array(~new)), "new": rows.filter(pa.array(new))}
+
+
+def with_numbers(parts: Parts, numbers: Numbers, after: int) -> Parts:
+    """The same events with the values of their objects."""
+    rows = parts["all"].append_column("number", numbers.values)
+    return in_parts(rows, rows.column("ending").to_numpy() > after)
+
+
 @lru_cache(maxsize=4096)
 def statement_of(
     detection: Detection,
@@ -355,11 +428,13 @@ def statement_of(
     static: frozenset[str],
     dialect: Dialect,
     derived: frozenset[int] | None = None,
+    objects: frozenset[tuple[int, Kind]] = frozenset(),
 ) -> DetectingStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
     no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
-    these; else for those that end with a new event."""
-    pattern = present(detection.pattern, events, static)
+    these; else for those that end with a new event. `objects` are the kinds of those numbers of which tables
+    have the values."""
+    pattern = present(detection.pattern, events, static, objects)
     found = branches(pattern if detection.stages else uninterrupted(pattern))
     new = all_patterns(
         change

@@ -221,7 +221,8 @@ class Registry:
             readers = [
                 other.name
                 for other in self.handles.values()
-                if other is not handle and any(handle.registered.derived == stream for stream, _ in other.named)
+                if other is not handle
+                and any(handle.registered.derived == stream for stream, _ in other.named)
             ]
             if readers:
                 raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")

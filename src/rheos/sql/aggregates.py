@@ -19,8 +19,8 @@ from rheos.sql.functions.numbers import quotient
 from rheos.sql.lexical import number_term
 from rheos.sql.ordering import of_value
 from rheos.sql.scope import Scope
-from rheos.sql.values import Value
-from rheos.sql.views import NULL, Number, once
+from rheos.sql.values import ShortNumberValue, Value
+from rheos.sql.views import NULL, TRUE, Number, once
 
 AND = " AND "
 
@@ -30,6 +30,10 @@ LARGE = 10**10
 
 class Groups(Scope, Protocol):
     """The row of a group, above a grouping: what is shared there may use what is collected below it."""
+
+    @property
+    def never_empty(self) -> bool:
+        """Whether every group has a row."""
 
     def collect(
         self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
@@ -93,27 +97,30 @@ def total(value: Value, chosen: Choice, scope: Scope, *, average: bool) -> Numbe
         # Whatever rows there are, they are errors.
         rows = above.collect(count())
         return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN {rows} = 0 THEN CAST(0 AS {EXACT}) END")
+    short = isinstance(value, ShortNumberValue)
     each = once(scope, number.exact or NULL)
     floating = once(scope, number.floating)
     # Of a number that is too long for DECIMAL no exact value is known: an error, as on overflow.
     missing = [f"{part} IS NULL" for part in (each, floating) if part != NULL]
-    sound = f"{above.collect(count(), AND.join(missing))} = 0"
+    sound = TRUE if short else f"{above.collect(count(), AND.join(missing))} = 0"
     rows = chosen.collect(count())
 
     def exact() -> str:
-        result = exact_sum(d, chosen, each) if each != NULL else f"CAST(0 AS {EXACT})"
+        result = exact_sum(d, chosen, each, short=short) if each != NULL else f"CAST(0 AS {EXACT})"
         if average:
             result = quotient(above, result, f"CAST(greatest({rows}, 1) AS {EXACT})")
-        return f"CASE WHEN {sound} THEN {result} END"
+        return result if sound == TRUE else f"CASE WHEN {sound} THEN {result} END"
 
     def approx() -> str:
         summed = f"COALESCE({chosen.collect(double_total(d, floating))}, 0)"
         if each != NULL:
-            summed += f" + {d.to_double(exact_sum(d, chosen, each))}"
+            summed += f" + {d.to_double(exact_sum(d, chosen, each, short=short))}"
         return f"CASE WHEN {sound} THEN {f'({summed}) / greatest({rows}, 1)' if average else summed} END"
 
     if number.rank_known == c.RANK_INTEGER and not average:
         return Number(above, c.RANK_INTEGER, exact)
+    if short and number.rank_known is not None and above.never_empty:
+        return Number(above, c.RANK_DECIMAL if average else number.rank_known, exact)
     rank = str(number.rank) if isinstance(number.rank, int) else once(scope, number.rank)
     widest = f"COALESCE({chosen.collect(bits(rank))}, {c.RANK_INTEGER})"
     if average:
@@ -121,8 +128,10 @@ def total(value: Value, chosen: Choice, scope: Scope, *, average: bool) -> Numbe
     return Number(above, lambda: once(above, widest), exact, approx, rounded=False)
 
 
-def exact_sum(d: Dialect, chosen: Choice, each: str) -> str:
+def exact_sum(d: Dialect, chosen: Choice, each: str, *, short: bool) -> str:
     """A sum that cannot overflow before its end: large numbers are added by whole parts and fractions."""
+    if short:
+        return d.try_cast(f"COALESCE({chosen.collect(exact_total(each))}, 0)", EXACT)
     whole = d.whole_part(each)
     sums = (
         f"CASE WHEN abs({each}) < {LARGE} THEN {each} END",

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import indent
 
+from rheos.algebra.expressions import Aggregate, Variable
 from rheos.algebra.nodes import (
     Construct,
     Distinct,
@@ -33,7 +34,7 @@ from rheos.algebra.nodes import (
     StreamPattern,
     makes_blanks,
 )
-from rheos.algebra.variables import certain, in_scope
+from rheos.algebra.variables import certain, in_scope, is_number_name, number_name
 from rheos.optimize.durations import condition_bound
 from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
@@ -41,10 +42,11 @@ from rheos.sql.collected import least
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.grouped import Whole
+from rheos.sql.grouped import Sliding, Whole
 from rheos.sql.joins import Pair
 from rheos.sql.patterns import Compiler, match_pattern
 from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, pairs_name, select
+from rheos.sql.rows import Rows
 from rheos.sql.statement import TRIPLE, template_triples
 
 STARTING, ENDING = OCCURRENCE
@@ -112,6 +114,7 @@ def compile_detecting(
         case Construct(_, template):
             shown, names = list(TRIPLE), TRIPLE
             columns = [f"{rows}.{column}" for column in (ENDING, STARTING)]
+            relation = replace(relation, variables=without_numbers(relation.variables))
             columns += [f"{rows}.{compiler.column(variable)}" for variable in relation.variables]
             solutions = select(columns, nested(relation.sql, rows), new, distinct=True)
             keyed = replace(relation, sql=solutions, keys=(Key(ENDING), Key(STARTING)), occurs=False)
@@ -143,11 +146,18 @@ def identity(name: str, relation: Relation, variables: Sequence[str], compiler: 
     return compiler.dialect.digest("MD5", f"concat_ws('|', {', '.join(parts)})")
 
 
+def without_numbers(variables: Sequence[str]) -> tuple[str, ...]:
+    """The variables that a query has: not the values of numbers that were carried beside them."""
+    return tuple(name for name in variables if not is_number_name(name))
+
+
 def event_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
     """The events that match a pattern."""
     alias, bound = compiler.fresh("t"), dict[str, str]()
     conditions = match_pattern(node.pattern, alias, bound, compiler)
     columns = [f"{alias}.{name}" for name in OCCURRENCE]
+    if node.objects is not None and isinstance(node.pattern.object, Variable):
+        bound[number_name(node.objects, node.pattern.object.name)] = f"{alias}.number"
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
     sql = select(columns, f"{clause_name(node.window, node.part)} AS {alias}", conditions)
     return Relation(sql, tuple(bound), certain(node), occurs=True)
@@ -194,9 +204,7 @@ def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: Detect
     return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs)
 
 
-def uninterrupted(
-    node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler
-) -> Relation:
+def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler) -> Relation:
     """A sequence with nothing in between. Each of the left side, with the earliest end of those like it, must
     not have ended before the last that came between began: for each of the right side that is the latest
     start of those that ended before it, or one like it, started."""
@@ -206,7 +214,9 @@ def uninterrupted(
     right = with_extreme(right, f"MAX({STARTING})", ENDING, "latest", compiler)
     rows, shared = compiler.fresh("r"), {compiler.column(name) for name in other.shared(right)}
     columns = [*OCCURRENCE, *map(compiler.column, right.variables)]
-    events = select([*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows))
+    events = select(
+        [*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows)
+    )
     absent = compiler.dialect.null
     others = ["CAST(NULL AS BIGINT)"] * 2
     others += [column if column in shared else absent for column in columns[2:]]
@@ -323,27 +333,12 @@ ANCHOR = Key("anchor")
 def recent(node: Recent, context: Context, compiler: DetectingCompiler) -> Relation:
     """At the end of every solution, the aggregates over those of its group that ended not long before."""
     inner = compiler.node(Distinct(node.pattern), context)
-    rows, anchors, solutions = compiler.fresh("r"), compiler.fresh("a"), compiler.fresh("solutions")
     names = [variable.name for variable in node.group if variable.name in inner.variables]
     by = [compiler.column(name) for name in names]
-    ends = select([*by, f"{ENDING} AS {ANCHOR.column}"], solutions, distinct=True)
-    same = [f"{rows}.{column} IS NOT DISTINCT FROM {anchors}.{column}" for column in by]
-    same.append(f"{rows}.{ENDING} <= {anchors}.{ANCHOR.column}")
-    same.append(f"{rows}.{ENDING} > {anchors}.{ANCHOR.column} - {node.within}")
-    columns = [f"{anchors}.{ANCHOR.column}", f"{rows}.{STARTING}"]
-    columns += [f"{rows}.{compiler.column(name)}" for name in inner.variables]
-    joined = select(columns, f"{solutions} AS {rows} JOIN {nested(ends, anchors)}\nON {' AND '.join(same)}")
-    sql = f"WITH {solutions} AS (\n{indent(inner.sql, '  ')}\n)\n{joined}"
-    seen = replace(inner, sql=sql, keys=(ANCHOR,), occurs=False)
-    below = compiler.rows(seen, context)
-    groups = Whole(
-        seen,
-        context,
-        compiler,
-        compiler.fresh("g"),
-        below=below,
-        by=[f"{below.alias}.{column}" for column in (ANCHOR.column, *by)],
-    )
+    rows = compiler.rows(inner, context)
+    is_sliding = compiler.dialect.filters_windows and all(adds_up(item, rows) for _, item in node.aggregates)
+    groups = sliding(rows, by, node.within) if is_sliding else gathered(rows, by, node.within)
+    below = groups.below
     found = [
         f"{aggregate_sql(aggregate, below, groups, inner.variables)} AS {compiler.column(variable.name)}"
         for variable, aggregate in node.aggregates
@@ -355,4 +350,56 @@ def recent(node: Recent, context: Context, compiler: DetectingCompiler) -> Relat
     kept += [f"{groups.alias}.{column}" for column in by]
     kept += [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
     variables = (*names, *absent, *(variable.name for variable, _ in node.aggregates))
-    return Relation(select([*kept, *found], groups.source(*found)), variables, certain(node), occurs=True)
+    sql = select([*kept, *found], groups.source(*found), distinct=is_sliding)
+    return Relation(sql, variables, certain(node), occurs=True)
+
+
+def adds_up(aggregate: Aggregate, rows: Rows) -> bool:
+    """Whether an aggregate can go from row to row: a count, or a sum of exact numbers."""
+    if aggregate.distinct or aggregate.name not in ("COUNT", "SUM", "AVG"):
+        return False
+    argument = aggregate.argument
+    return aggregate.name == "COUNT" or (
+        isinstance(argument, Variable) and rows.exact(argument.name) is not None
+    )
+
+
+def sliding(rows: Rows, by: Sequence[str], within: int) -> Whole:
+    """Every solution with what is collected of those that ended not long before it. Of those that end
+    together, each has the same."""
+    relation, alias = rows.relation, rows.compiler.fresh("s")
+    anchored = select([f"{alias}.*", f"{alias}.{ENDING} AS {ANCHOR.column}"], nested(relation.sql, alias))
+    below = rows.compiler.rows(replace(relation, sql=anchored), rows.context)
+    return Sliding(
+        relation,
+        rows.context,
+        rows.compiler,
+        rows.compiler.fresh("g"),
+        below=below,
+        by=[f"{below.alias}.{column}" for column in (ANCHOR.column, *by)],
+        within=within,
+    )
+
+
+def gathered(rows: Rows, by: Sequence[str], within: int) -> Whole:
+    """The solutions of every group and end, each joined with all those that ended not long before."""
+    inner, compiler = rows.relation, rows.compiler
+    alias, anchors, solutions = compiler.fresh("r"), compiler.fresh("a"), compiler.fresh("solutions")
+    ends = select([*by, f"{ENDING} AS {ANCHOR.column}"], solutions, distinct=True)
+    same = [f"{alias}.{column} IS NOT DISTINCT FROM {anchors}.{column}" for column in by]
+    same.append(f"{alias}.{ENDING} <= {anchors}.{ANCHOR.column}")
+    same.append(f"{alias}.{ENDING} > {anchors}.{ANCHOR.column} - {within}")
+    columns = [f"{anchors}.{ANCHOR.column}", f"{alias}.{STARTING}"]
+    columns += [f"{alias}.{compiler.column(name)}" for name in inner.variables]
+    joined = select(columns, f"{solutions} AS {alias} JOIN {nested(ends, anchors)}\nON {' AND '.join(same)}")
+    sql = f"WITH {solutions} AS (\n{indent(inner.sql, '  ')}\n)\n{joined}"
+    seen = replace(inner, sql=sql, keys=(ANCHOR,), occurs=False)
+    below = compiler.rows(seen, rows.context)
+    return Whole(
+        seen,
+        rows.context,
+        compiler,
+        compiler.fresh("g"),
+        below=below,
+        by=[f"{below.alias}.{column}" for column in (ANCHOR.column, *by)],
+    )

@@ -308,6 +308,8 @@ class Dialect(ABC):
     # The words between two items of FROM, before ON.
     semi_join: str
     anti_join: str
+    #: Whether an aggregate over a window may have a FILTER.
+    filters_windows: bool = False
 
     @property
     def null(self) -> str:

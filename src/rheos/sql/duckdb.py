@@ -207,6 +207,7 @@ class DuckDB(Dialect):
 
     semi_join = "SEMI JOIN"
     anti_join = "ANTI JOIN"
+    filters_windows = True
 
     def moment(self, micros: str) -> str:
         return f"strftime(make_timestamp({micros}), '\"%Y-%m-%dT%H:%M:%S.%fZ\"^^<{DATE_TIME}>')"

@@ -11,7 +11,7 @@ from rheos.sql import comparisons
 from rheos.sql.computed import BooleanValue
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
-from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, TermValue, Value
+from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, ShortNumberValue, TermValue, Value
 from rheos.sql.views import NULL, grouped
 
 
@@ -56,6 +56,9 @@ def compiled(expression: Expression, scope: Scope) -> Value:
             column = scope.column(name)
             if column is None:
                 return ErrorValue(scope)
+            exact = scope.exact(name)
+            if exact is not None:
+                return ShortNumberValue(scope, column, *exact)
             return NumberTermValue(scope, column) if scope.is_number(name) else TermValue(scope, column)
         case Constant(value):
             return ConstantValue(scope, value)

@@ -26,6 +26,10 @@ class Whole(Rows):
     by: Sequence[str]
     collected: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def never_empty(self) -> bool:
+        return bool(self.by)
+
     def collect(
         self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
     ) -> str:
@@ -54,6 +58,28 @@ class Whole(Rows):
         grouping = f"GROUP BY {', '.join(self.by)}" if self.by else of_all
         columns = [*self.by, *collected] or ["count(*) AS unit"]
         return select(columns, self.below.source(*collected), tail=grouping)
+
+
+@dataclass(kw_only=True)
+class Sliding(Whole):
+    """Rows with what is collected of those that came not long before: a group for each row. The first column
+    of `by` is the time, and the others are the same in a group; time goes back by less than `within`."""
+
+    within: int
+
+    def collect(
+        self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
+    ) -> str:
+        return self._collected(f"{item.whole}{filter_clause(where)} OVER near")
+
+    def sql(self, of_all: str) -> str:
+        collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
+        time, *alike = self.by
+        parts = f"PARTITION BY {', '.join(alike)} " if alike else ""
+        frame = f"ORDER BY {time} RANGE BETWEEN {self.within - 1} PRECEDING AND CURRENT ROW"
+        return select(
+            [*self.by, *collected], self.below.source(*collected), tail=f"WINDOW near AS ({parts}{frame})"
+        )
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists, Variable
 from rheos.algebra.nodes import Broadcast, Distinct, Extend, Filter, Join, LeftJoin, Minus, Node, Union
-from rheos.algebra.variables import certain, has_exists
+from rheos.algebra.variables import certain, has_exists, number_name
+from rheos.sql.constants import EXACT_RANKS
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
@@ -119,6 +120,13 @@ class Pair:
 
     def is_number(self, variable: str) -> bool:
         return all(variable in side.numeric for side in (self.left, self.right) if variable in side.variables)
+
+    def exact(self, variable: str) -> tuple[int, str] | None:
+        for kind, rank in EXACT_RANKS.items():
+            name = number_name(kind, variable)
+            if name in self.variables and name in self.left.certain | self.right.certain:
+                return rank, self.value(name)
+        return None
 
     @property
     def interval(self) -> tuple[str, str] | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists
+from rheos.algebra.variables import number_name
+from rheos.sql.constants import EXACT_RANKS
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.exists import mark
@@ -51,6 +53,13 @@ class Rows:
 
     def is_number(self, variable: str) -> bool:
         return variable in self.relation.numeric
+
+    def exact(self, variable: str) -> tuple[int, str] | None:
+        for kind, rank in EXACT_RANKS.items():
+            name = number_name(kind, variable)
+            if name in self.relation.variables and name in self.relation.certain:
+                return rank, f"{self.alias}.{self.compiler.column(name)}"
+        return None
 
     @property
     def interval(self) -> tuple[str, str] | None:

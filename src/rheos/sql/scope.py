@@ -21,6 +21,9 @@ class Scope(Protocol):
     def is_number(self, variable: str) -> bool:
         """Whether a variable is known to be a number wherever it is bound."""
 
+    def exact(self, variable: str) -> tuple[int, str] | None:
+        """The rank of a variable that is known to be a short exact number, and the SQL of its value."""
+
     @property
     def interval(self) -> tuple[str, str] | None:
         """The SQL of the times that a solution of EP-SPARQL starts and ends at, in microseconds since 1970.

@@ -276,6 +276,26 @@ class NumberTermValue(TermValue):
         return FALSE
 
 
+class ShortNumberValue(NumberTermValue):
+    """A term whose value is at hand: a number of few digits, so that sums of it do not overflow."""
+
+    def __init__(self, scope: Scope, sql: str, rank: int, exact: str) -> None:
+        super().__init__(scope, sql)
+        self._number = Number(scope, rank, lambda: exact)
+
+    @property
+    def number(self) -> Number:  # type: ignore[override]
+        return self._number
+
+    @property
+    def inexact(self) -> str:
+        return NULL
+
+    @property
+    def effective(self) -> str:
+        return f"{self._number.exact} <> 0"
+
+
 class ConstantValue(Value):
     """A term of the query itself: every view of it is a literal."""
 
