@@ -58,6 +58,20 @@ def test_a_graph_has_what_it_entails_once(block: int) -> None:
             assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == expected
 
 
+Q, P, V = named("qpv")
+LINKS = [(Q, SUB_PROPERTY, P), (V, SUB_PROPERTY, P), (P, SUB_PROPERTY, Q), (TYPE, SUB_PROPERTY, P)]
+LINKS += [(P, DOMAIN, named("a")[0]), (P, RANGE, named("b")[0])]
+
+
+def about_classes(part: Any) -> Any:
+    """A query, a part of one, or elements: about the classes of things, where it was about what q says."""
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{f.name: about_classes(getattr(part, f.name)) for f in fields(part)})
+    if isinstance(part, tuple | list):
+        return type(part)(map(about_classes, part))
+    return TYPE if part == Q else part
+
+
 # --- C-SPARQL ---------------------------------------------------------------------------------------------
 
 ABOUT_TYPES = [
@@ -71,14 +85,24 @@ ABOUT_TYPES = [
 
 
 def with_schema(chance: random.Random, text: Text) -> cases.Case:
-    found = cases.case(chance, text)
-    about = schema(chance, named("pqs"), named("abcd"))
+    by_class = chance.random() < 0.5
+    found = cases.case(chance, of_classes(text) if by_class else text)
+    if by_class:
+        found = replace(found, streams={name: about_classes(some) for name, some in found.streams.items()})
+    about = {*schema(chance, named("pqs"), named("abcd")), *chance.sample(LINKS, 2)}
     return replace(
         found,
         query=under(found.query, "rdfs"),
-        static=[*found.static, *about],
+        static=[*found.static, *sorted(about)],
         entailment=True,
     )
+
+
+def of_classes(text: Text) -> Text:
+    """The same about the classes of things, where it is about what q says."""
+    head, where, tail, same = text
+    changed = [part.replace(":q", TYPE) for part in (head, where, tail, *(same or ()))]
+    return Text(changed[0], changed[1], changed[2], tuple(changed[3:]) or None)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -107,20 +131,6 @@ def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGrap
 
 
 # --- CQELS-QL ---------------------------------------------------------------------------------------------
-
-
-Q, P, V = named("qpv")
-LINKS = [(Q, SUB_PROPERTY, P), (V, SUB_PROPERTY, P), (P, SUB_PROPERTY, Q), (TYPE, SUB_PROPERTY, P)]
-LINKS += [(P, DOMAIN, named("a")[0]), (P, RANGE, named("b")[0])]
-
-
-def about_classes(part: Any) -> Any:
-    """Of a query, or a part of it: the same about the classes of things, where it is about what q says."""
-    if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: about_classes(getattr(part, f.name)) for f in fields(part)})
-    if isinstance(part, tuple | list):
-        return type(part)(map(about_classes, part))
-    return TYPE if part == Q else part
 
 
 def arriving(seed: int, changes: bool) -> arrival_cases.Case:
