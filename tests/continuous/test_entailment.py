@@ -4,20 +4,20 @@ close graphs and elements by loops."""
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 from rheos.algebra.entailment import under
 from rheos.engine import Engine
 from rheos.execute.local import Local
-from rheos.optimize.static_parts import Derivations
+from rheos.execute.session import adopt
+from rheos.runtime.catalyst import SparkPlace
 from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.kept import KeptTables
+from rheos.runtime.kept import KeptTables, read_kept
 from rheos.runtime.place import DuckPlace
 from rheos.store.graphs import StaticGraphs
 from tests.continuous import arrival_cases, cases, test_evaluation
@@ -27,6 +27,9 @@ from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_PROPERTY, TYPE,
 from tests.continuous.reference import answers
 from tests.continuous.schemas import schema
 from tests.continuous.test_arriving import check
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def named(letters: str) -> list[str]:
@@ -105,29 +108,58 @@ def of_classes(text: Text) -> Text:
     return Text(changed[0], changed[1], changed[2], tuple(changed[3:]) or None)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
-def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+def compare(
+    text: Text,
+    seed: int,
+    graphs: StaticGraphs,
+    folder: Path,
+    place: Callable[[], DuckPlace | SparkPlace],
+    cuts: int = 3,
+) -> None:
     chance = random.Random(f"{text}{seed}")
     found = with_schema(chance, text)
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
     test_evaluation.load(graphs, found)
-    evaluation = Evaluation.of(found.query)
-    assert isinstance(evaluation.derivations, Derivations)
-    kept = KeptTables(graphs, tmp_path, lambda: Local(graphs)).up_to_date([(None, evaluation.derivations)])
-    (derivations,) = kept.values()
+    evaluation = Evaluation.of(found.query, place().dialect)
+    assert evaluation.derivations is not None
+    kept = KeptTables(graphs, folder, lambda: Local(graphs)).up_to_date([(None, evaluation.derivations)])
 
+    def with_derivations() -> DuckPlace | SparkPlace:
+        here = place()
+        for name, table in kept.items():
+            here.put(name, read_kept(table))
+        return here
+
+    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), cuts)), until]
+    expected = answers(found, evaluation.statement.columns, -1, until)
+    filled = frozenset(name for name, table in kept.items() if table.size.rows)
+    assert test_evaluation.evaluated(found, evaluation, with_derivations, spans, filled) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
+def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     def place() -> DuckPlace:
         cursor = graphs.connection.cursor()
         graphs.entailments.make(cursor, ())
-        here = DuckPlace(cursor)
-        here.put(evaluation.derivations.table, pa.ipc.open_file(derivations.path).read_all())
-        return here
+        return DuckPlace(cursor)
 
-    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), 3)), until]
-    expected = answers(found, evaluation.statement.columns, -1, until)
-    given = test_evaluation.evaluated(found, evaluation, place, spans, frozenset(kept))
-    assert given == expected
+    compare(text, seed, graphs, tmp_path, place)
+
+
+@pytest.mark.parametrize("text", [QUERIES[3], QUERIES[12], TIMED[1], ABOUT_TYPES[0]], ids=str)
+def test_the_same_by_spark(text: Text, spark: SparkSession, graphs: StaticGraphs, tmp_path: Path) -> None:
+    session, places = adopt(spark), list[SparkPlace]()
+
+    def place() -> SparkPlace:
+        graphs.views(session)
+        graphs.entailments.show(session, ())
+        places.append(SparkPlace(session))
+        return places[-1]
+
+    compare(text, 1, graphs, tmp_path, place, cuts=1)
+    for used in places:
+        used.close()
 
 
 # --- CQELS-QL ---------------------------------------------------------------------------------------------
