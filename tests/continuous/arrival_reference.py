@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tests.continuous.arrival_algebra import (
     Binding,
@@ -64,21 +64,27 @@ class Case:
         if not self.entailment:
             return self.static_at(at)
         query = self.query
-        if (at, query) not in self.entailed:
-            found = entailed_static(self.static_at(at), query.default or [""])
-            chosen = query.named if query.default or query.named else {quad[3] for quad in found}
-            self.entailed[at, query] = tuple(quad for quad in found if not quad[3] or quad[3] in chosen)
-        return self.entailed[at, query]
-
-    @cached_property
-    def entailed(self) -> dict[tuple[int, Query], tuple[Quad, ...]]:
-        return {}
+        return entailed_background(self.static_at(at), tuple(query.default), tuple(query.named))
 
     def triples(self, element: Timed, at: int) -> set[Triple]:
         """What an element says, by the schema of a time."""
         if not self.entailment:
             return {element[:3]}
-        return entailed_triple({quad[:3] for quad in self.background_at(at) if not quad[3]}, element[:3])
+        return entailed_element(self.background_at(at), element[:3])
+
+
+@lru_cache(maxsize=64)
+def entailed_background(
+    static: tuple[Quad, ...], default: tuple[str, ...], named: tuple[str, ...]
+) -> tuple[Quad, ...]:
+    found = entailed_static(static, default or ("",))
+    chosen = named if default or named else {quad[3] for quad in found}
+    return tuple(quad for quad in found if not quad[3] or quad[3] in chosen)
+
+
+@lru_cache(maxsize=4096)
+def entailed_element(background: tuple[Quad, ...], triple: Triple) -> set[Triple]:
+    return entailed_triple({quad[:3] for quad in background if not quad[3]}, triple)
 
 
 # --- ticks and windows ------------------------------------------------------------------------------------

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rheos.algebra.expressions import Call, Exists, Expression
+from rheos.algebra.expressions import Aggregate, Call, Exists, Expression
 from rheos.algebra.nodes import (
     BGP,
+    Aggregated,
     EqJoin,
     EqLeftJoin,
     Extend,
     Filter,
+    Group,
     Join,
     Kept,
     LeftJoin,
@@ -21,6 +23,7 @@ from rheos.algebra.nodes import (
     Pairs,
     PathPattern,
     Query,
+    Recent,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -72,7 +75,20 @@ def below(node: Node) -> list[Node]:
         return inner
 
     operands(node, look)
+    for aggregate in aggregates_of(node):
+        if aggregate.argument is not None:
+            in_expression(aggregate.argument, look)
     return found
+
+
+def aggregates_of(node: Node) -> list[Aggregate]:
+    """The aggregates that a node computes."""
+    match node:
+        case Group(aggregates=found) | Recent(aggregates=found):
+            return [aggregate for _, aggregate in found]
+        case Aggregated(aggregations=aggregations):
+            return [aggregation.aggregate for aggregation in aggregations]
+    return []
 
 
 def has_streams(node: Node) -> bool:

@@ -37,7 +37,7 @@ from rheos.optimize.static_parts import Part as AnyPart
 from rheos.optimize.statistics import Statistics
 from rheos.runtime.buckets import Bucketed, in_buckets, instants_of, width_of
 from rheos.runtime.buffers import NEVER
-from rheos.runtime.entailing import Entail, entail_in
+from rheos.runtime.entailing import Entail, Entailed, entail_in
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks, next_multiple
 from rheos.runtime.place import Place
@@ -217,6 +217,7 @@ class Windows:
     def __post_init__(self) -> None:
         self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
         self._held: dict[Hashable, tuple[Held, WindowSize]] = {}
+        self._entailed: dict[Hashable, Entailed] = {}
         self._bucketed: dict[Hashable, Bucketed] = {}
         self._instants: dict[Hashable, pa.Table] = {}
 
@@ -273,12 +274,21 @@ class Windows:
         ticks: Ticks,
         entail: tuple[str, Entail] | None,
     ) -> tuple[Held, WindowSize]:
-        by, entailed = entail or (None, None)
-        key = span, by, clause
+        key = span, entail and entail[0], clause
         if key not in self._held:
-            held = held_by(clause, arrived, ticks, entailed)
+            held = held_by(clause, arrived, ticks, self._entailed_by(span, clause.stream, arrived, entail))
             self._held[key] = held, WindowSize(len(held.start), held.old, different_values(held))
         return self._held[key]
+
+    def _entailed_by(
+        self, span: Hashable, stream: str, arrived: Arrived, entail: tuple[str, Entail] | None
+    ) -> Entailed | None:
+        if entail is None:
+            return None
+        key = span, entail[0], stream
+        if key not in self._entailed:
+            self._entailed[key] = entail[1](arrived.elements)
+        return self._entailed[key]
 
     def _in_buckets(self, key: tuple[Hashable, ArrivalClause, int, bool], window: Held) -> Bucketed:
         *_, width, monotone = key

@@ -22,7 +22,7 @@ from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.algebra.streams import AllWindow, ArrivalClause, ArrivalWindow, LastWindow, RangeWindow
 from rheos.runtime.buffers import NEVER
-from rheos.runtime.entailing import Entail
+from rheos.runtime.entailing import Entail, Entailed
 from rheos.runtime.instants import Marks
 
 Numbers = npt.NDArray[np.int64]
@@ -124,10 +124,9 @@ class Held:
         return float((self.end - self.start).mean()) if len(self.start) else 0.0
 
 
-def held_by(clause: ArrivalClause, arrived: Arrived, ticks: Ticks, entail: Entail | None = None) -> Held:
+def held_by(clause: ArrivalClause, arrived: Arrived, ticks: Ticks, entailed: Entailed | None = None) -> Held:
     """What the window of a clause holds, and when. An element is there with all that it entails that matches;
     to count elements, it is one."""
-    entailed = None if entail is None else entail(arrived.elements)
     matching = matches(arrived.elements if entailed is None else entailed.triples, clause.patterns)
     matched = matching
     if entailed is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,7 @@ class Entailments:
         self._known: dict[Schema, Known] = {}
         self._tables: dict[str, Versions] = {}
         self._views: dict[tuple[int, str], tuple[SparkSession, int, DataFrame]] = {}
+        self._statistics: dict[Schema, tuple[int, Statistics]] = {}
         self._numbers = itertools.count(1)
 
     def known(self, schema: Schema) -> Known:
@@ -67,7 +68,7 @@ class Entailments:
             known = self._known.get(schema)
             if known is not None and known.versions == versions:
                 return known
-            with self._reading() as (read, dialect):
+            with reading(self._graphs) as (read, dialect):
                 asked: Asked = {}
 
                 def ask(predicates: tuple[str, ...]) -> pa.Table:
@@ -87,31 +88,12 @@ class Entailments:
 
     def statistics(self, schema: Schema) -> Statistics:
         """Counts of the graphs with what they entail: every predicate is there, rather too often."""
-        statistics, closure = self._graphs.statistics, self.closure(schema)
-        if not len(closure.derivations):
-            return statistics
-        more = statistics.plus(
-            {
-                row["values"]: _count(row["counts"])
-                for row in pc.value_counts(closure.triples["p"]).to_pylist()
-            }
-        )
-        counts = dict(more.predicates)
-        derivations = closure.derivations
-        generic = derivations.filter(pc.equal(derivations["o"], ""))
-        kinds = generic.group_by(["p", "p2"]).aggregate([([], "count_all")]).to_pylist()
-        found: dict[str, int] = {}
-        for row in kinds:
-            if row["p"] in counts:
-                found[row["p2"]] = found.get(row["p2"], 0) + counts[row["p"]].triples * row["count_all"]
-        types = found.get(TYPE, 0) + (counts[TYPE].triples if TYPE in counts else 0)
-        by_class = derivations.filter(pc.not_equal(derivations["o"], ""))
-        if types and len(by_class):
-            classes = pc.count_distinct(by_class["o"]).as_py()
-            each = -(-len(by_class) // classes)
-            for predicate in pc.unique(by_class["p2"]).to_pylist():
-                found[predicate] = found.get(predicate, 0) + types * each
-        return more.plus({predicate: _count(triples) for predicate, triples in found.items()})
+        with self._lock:
+            version, known = self._graphs.version, self._statistics.get(schema)
+            if known is None or known[0] != version:
+                known = version, with_entailed(self._graphs.statistics, self.closure(schema))
+                self._statistics[schema] = known
+            return known[1]
 
     # --- tables and views --------------------------------------------------------------------------
 
@@ -130,10 +112,12 @@ class Entailments:
                 self._tables[name] = versions
 
     def show(self, spark: SparkSession, schema: Schema, text: str | None = None) -> None:
-        """Have them as views of a session, which has those of the graphs."""
+        """Have them as views of a session, beside those of the graphs."""
         with self._lock:
-            # The views of the graphs, from which they are made, are replaced with every version.
+            # The views of the graphs, from which they are made, are replaced with every version; they may be
+            # newer than this one.
             version = self._graphs.version
+            self._graphs.views(spark)
             for name, _, sql in self._wanted(schema, text, SPARK):
                 known = self._views.get((id(spark), name))
                 if known is not None and known[:2] == (spark, version):
@@ -153,6 +137,7 @@ class Entailments:
         self._views.clear()
         self._tables.clear()
         self._known.clear()
+        self._statistics.clear()
 
     def _wanted(
         self, schema: Schema, text: str | None, dialect: Dialect
@@ -169,26 +154,16 @@ class Entailments:
         graphs: Iterable[str | None] = [name[1:-1] for name in schema] or [None]
         return tuple(self._graphs.version_of(graph) for graph in graphs)
 
-    def _reading(self) -> _Reading:
-        return _Reading(self._graphs)
 
-
-@dataclass
-class _Reading:
-    """Where the graphs are: a way to read them."""
-
-    graphs: StaticGraphs
-
-    def __enter__(self) -> tuple[Callable[[str], pa.Table], Dialect]:
-        if self.graphs.in_spark:
-            spark = self.graphs.views(self.graphs.session())
-            return lambda sql: spark.sql(sql).toArrow(), SPARK
-        self._cursor = self.graphs.connection.cursor()
-        return lambda sql: self._cursor.execute(sql).to_arrow_table(), DUCKDB
-
-    def __exit__(self, *_: object) -> None:
-        if hasattr(self, "_cursor"):
-            self._cursor.close()
+@contextmanager
+def reading(graphs: StaticGraphs) -> Iterator[tuple[Callable[[str], pa.Table], Dialect]]:
+    """A way to ask the graphs where they are, and its dialect."""
+    if graphs.in_spark:
+        spark = graphs.views(graphs.session())
+        yield lambda sql: spark.sql(sql).toArrow(), SPARK
+        return
+    with graphs.connection.cursor() as cursor:
+        yield lambda sql: cursor.execute(sql).to_arrow_table(), DUCKDB
 
 
 def triples_sql(schema: Schema, predicates: tuple[str, ...], dialect: Dialect) -> str:
@@ -210,6 +185,28 @@ def default_sql(schema: Schema, dialect: Dialect) -> str:
 def named_sql() -> str:
     """The named graphs, each with what it entails."""
     return entailed_sql("named_graphs", "derivations", ("g",))
+
+
+def with_entailed(statistics: Statistics, closure: Closure) -> Statistics:
+    """Counts with about what is entailed: how often each derivation can be made."""
+    derivations = closure.derivations
+    if not len(derivations):
+        return statistics
+    schema = pc.value_counts(closure.triples["p"]).to_pylist()
+    more = statistics.plus({row["values"]: _count(row["counts"]) for row in schema})
+    found: dict[str, int] = {}
+    by_predicate = derivations.filter(pc.equal(derivations["o"], ""))
+    for row in by_predicate.group_by(["p", "p2"]).aggregate([([], "count_all")]).to_pylist():
+        if row["p"] in more.predicates:
+            made = more.predicates[row["p"]].triples * row["count_all"]
+            found[row["p2"]] = found.get(row["p2"], 0) + made
+    types = found.get(TYPE, 0) + (more.predicates[TYPE].triples if TYPE in more.predicates else 0)
+    by_class = derivations.filter(pc.not_equal(derivations["o"], ""))
+    if types and len(by_class):
+        above = -(-len(by_class) // pc.count_distinct(by_class["o"]).as_py())
+        for predicate in pc.unique(by_class["p2"]).to_pylist():
+            found[predicate] = found.get(predicate, 0) + types * above
+    return more.plus({predicate: _count(triples) for predicate, triples in found.items()})
 
 
 def _count(triples: int) -> PredicateCount:

@@ -75,8 +75,8 @@ def closure_of(ask: Ask) -> Closure:
             )
             if _count(connection) == before:
                 break
-        triples = connection.execute("FROM schema ORDER BY ALL").to_arrow_table()
-        derivations = connection.execute("FROM derivations ORDER BY ALL").to_arrow_table()
+        triples = connection.execute("FROM schema").to_arrow_table()
+        derivations = connection.execute("FROM derivations").to_arrow_table()
     return Closure(triples, derivations)
 
 
