@@ -12,6 +12,7 @@ from rheos.cli.options import (
     BaseOption,
     BatchOption,
     CheckpointOption,
+    ConfigOption,
     DataOption,
     DeadLettersOption,
     Dialect,
@@ -48,6 +49,7 @@ app = typer.Typer(
         "rheos query people.rq --data city.ttl",
         "rheos query -q 'SELECT * { ?s ?p ?o } LIMIT 5' --data city.ttl",
         "rheos explain people.rq --data city.ttl",
+        "rheos serve --config rheos.toml",
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -191,6 +193,24 @@ def explain(
     with reported(source.name):
         session = Session(data or [], named_graphs(graph), base, entailment, execution)
         show(source, session, dialect)
+
+
+@app.command(
+    epilog=examples(
+        "rheos serve",
+        "rheos serve --config city.toml",
+    )
+)
+def serve(config: ConfigOption = None) -> None:
+    """Serve streams as Linked Data, and let clients register queries, push elements and follow answers.
+
+    Without --config it is rheos.toml in the current folder that counts, if there is one. Listens on 127.0.0.1
+    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/server.md describes all that can be configured.
+    """
+    from rheos.cli.serve import serve
+
+    with reported():
+        serve(config)
 
 
 @app.command(

@@ -41,10 +41,11 @@ class Evaluation:
 
     query: Continuous
     statement: ContinuousStatement
+    view: bool = False  # of the instants of a batch only the last is of interest
 
     @classmethod
-    def of(cls, query: Continuous, dialect: Dialect = DUCKDB) -> Evaluation:
-        return cls(query, compile_continuous(query, dialect))
+    def of(cls, query: Continuous, dialect: Dialect = DUCKDB, *, view: bool = False) -> Evaluation:
+        return cls(query, compile_continuous(query, dialect), view)
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         """Where the clock goes when all streams have ended, given the ends of those that had any elements;
@@ -111,6 +112,8 @@ class Batch:
                 pa.table({"instant": times, "at": times})
             )  # fmt: skip
         instants = self._instants[name]
+        if evaluation.view:
+            instants = instants.slice(max(0, len(instants) - 1))
         if not len(instants):
             return Answers(instants, nothing(evaluation.statement))
         found = []

@@ -34,7 +34,7 @@ from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.kept import KeptTables
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
-from rheos.runtime.registry import Registry
+from rheos.runtime.registry import Handle, Registry
 from rheos.runtime.segments import Segments
 from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
@@ -86,6 +86,7 @@ class Loop:
     execution: str = "auto"
     batch_bytes: int = BATCH_BYTES
     warn: Callable[[str], None] = print
+    limit: float | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
@@ -168,6 +169,14 @@ class Loop:
     def active(self) -> bool:
         return self._query is not None and self._query.isActive and not self.finished.is_set()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the loop has come to an end that nobody asked for."""
+        query = self._query
+        if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
+            return None
+        return self._failure or query.exception() or EvaluationError("Spark has stopped reading the streams")
+
     def now(self) -> dict[str, int]:
         """How far each stream is, derived ones too."""
         return self.registry.now(self.progress, self.reached)
@@ -181,7 +190,7 @@ class Loop:
             )
             for name in self.streams
         }
-        queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
+        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
         return Metrics(streams, queries, self.batches, self._kept.milliseconds)
 
     # --- a batch -----------------------------------------------------------------------------------
@@ -217,6 +226,7 @@ class Loop:
             self._kept.up_to_date(
                 (relatives.family, part) for relatives in plan.relatives for part in relatives.prepared.parts
             ),
+            self.limit,
         )
         collected = self._collected(frame, plan, control)
         self.registry.flows |= collected.flows
@@ -229,7 +239,8 @@ class Loop:
             }
         self.reached = {**self.reached, **collected.reached}
         self.segments = {**self.segments, **collected.segments}
-        self._say(number, collected.reports, collected.letters)
+        self._say(number, self._heard(plan, collected.reports), collected.letters)
+        self._stop_failed(plan, collected.failed)
         if self.all_ended():
             self.finished.set()
 
@@ -274,7 +285,8 @@ class Loop:
             return query  # its statements are made when it is known what there is to join
         known = self._compiled.get(query.name)
         if known is None or known.info is not query.info:
-            known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
+            evaluation = Evaluation.of(query.evaluation.query, SPARK, view=query.evaluation.view)
+            known = replace(query, evaluation=evaluation)
             self._compiled[query.name] = known
         return known
 
@@ -318,11 +330,11 @@ class Loop:
         chunks = frame.selectExpr(f"explode(CASE stream {cases} END) AS group", "*")
         return tickets.union(chunks).repartitionById(count, "group")
 
-    def _say(self, number: int, reports: list[Report], letters: list[DeadLetter]) -> None:
+    def _say(self, number: int, reports: list[tuple[Handle, Report]], letters: list[DeadLetter]) -> None:
         """Make the batch durable, then tell everybody."""
         said = {}
         if self.output.writer is not None:
-            tables = [(self.registry.handles[r.query].info, r.answers.rows) for r in self._known(reports)]
+            tables = [(handle.info, report.answers.rows) for handle, report in reports]
             head = self.output.writer.header() if self._done < 0 else b""
             said["answers"] = head + self.output.writer.batch(tables)
         if letters:
@@ -331,14 +343,32 @@ class Loop:
         self._done = number
         self.batches += 1
         self._emit(number, said)
-        for report in self._known(reports):
-            handle = self.registry.handles.get(report.query)
-            if handle is not None:
+        for handle, report in reports:
+            if self._is_current(handle):
                 handle.report(report.answers, report.milliseconds, report.execution)
 
-    def _known(self, reports: list[Report]) -> list[Report]:
-        """Without those of queries that were stopped while the batch ran."""
-        return [report for report in reports if self.registry.runs(report.query)]
+    def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
+        """Who hears of which report: without those of queries that were stopped or replaced while the batch
+        ran."""
+        handles = self._handles(plan)
+        found = ((handles.get(report.query), report) for report in reports)
+        return [(handle, report) for handle, report in found if handle and self._is_current(handle)]
+
+    def _handles(self, plan: Plan) -> dict[str, Handle]:
+        """The queries of a plan that are still the ones that are registered."""
+        known = dict(self.registry.handles)
+        planned = (query for group in (*plan.groups, plan.catalyst) for query in group)
+        return {q.name: known[q.name] for q in planned if q.name in known and known[q.name].registered is q}
+
+    def _is_current(self, handle: Handle) -> bool:
+        return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
+
+    def _stop_failed(self, plan: Plan, failed: Mapping[str, str]) -> None:
+        handles = self._handles(plan) if failed else {}
+        for name, reason in failed.items():
+            if name in handles and self._is_current(handles[name]):
+                handles[name].fail(reason)
+                self.warn(f"the query {name} was stopped: {reason}")
 
     def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
         for channel, sink in (("answers", self.output.sink), ("letters", self.output.letters)):
@@ -404,7 +434,7 @@ class Loop:
         """Notice, as long as streams flow, that one has fallen silent, and ask for a batch then."""
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
-                self._ask_for_batch()
+                self.ask_for_batch()
 
     def _notice_frames_read(self, query: StreamingQuery) -> None:
         """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
@@ -417,12 +447,13 @@ class Loop:
         status = query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             self._frames_read = True
-            self._ask_for_batch()
+            self.ask_for_batch()
 
     def _frames(self) -> set[str]:
         return {name for name, stream in self.streams.items() if stream.source is None}
 
-    def _ask_for_batch(self) -> None:
+    def ask_for_batch(self) -> None:
+        """Have a batch run although nothing was read."""
         self._beat.write_text(str(time.time_ns()))
 
     def _warn_of_zones(self, progress: Mapping[str, Progress]) -> None:

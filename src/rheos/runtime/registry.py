@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rheos.algebra.nodes import Kind
@@ -82,10 +82,12 @@ class Handle:
     def stop(self) -> None:
         """Report nothing more, until `start`."""
         self._registry.halt(self.name)
+        self.metrics = replace(self.metrics, running=False)
 
     def start(self) -> None:
         """Go on with the elements that come from now on."""
         self._registry.resume(self.name)
+        self.metrics = replace(self.metrics, running=True, failure=None)
 
     def unregister(self) -> None:
         """Forget the query."""
@@ -106,6 +108,8 @@ class Handle:
             milliseconds,
             execution,
             self.running,
+            before.evaluations + 1,
+            before.total_milliseconds + milliseconds,
         )
         if not self._keep and not self._callbacks:
             return
@@ -114,6 +118,11 @@ class Handle:
                 self._results.append(answer)
             for callback in list(self._callbacks):
                 callback(answer)
+
+    def fail(self, reason: str) -> None:
+        """Report nothing more, because the query cannot be evaluated."""
+        self.stop()
+        self.metrics = replace(self.metrics, running=False, failure=reason)
 
     def __repr__(self) -> str:
         return f"<query {self.name}, {'running' if self.running else 'stopped'}>"
@@ -149,37 +158,50 @@ class Registry:
         *,
         base: str = DEFAULT_BASE,
         keep: bool = True,
+        replace: bool = False,
+        checked: bool = False,
     ) -> Handle:
+        """Take in a query, in the place of one of its name if it may `replace` that. It is `checked` whether
+        the streams that it names are there, which may else come later."""
         with self._lock:
             name = registered.name
-            if name in self.handles:
+            known = self.handles.get(name)
+            if known is not None and not replace:
                 raise RheosError(f"there is a query {name} already: unregister it, or use another name")
+            if known is not None and known.registered.derived != registered.derived:
+                self._check_unread(known)
             if registered.derived is not None and registered.derived in self.sources:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
+            others = [handle.registered for handle in self.handles.values() if handle is not known]
             # Only one that makes a stream closes a circle.
-            others = [handle.registered for handle in self.handles.values() if registered.derived is not None]
-            circle = cycle([*others, registered])
+            circle = cycle([*others, registered]) if registered.derived is not None else None
             if circle:
                 path = " → ".join([*circle, circle[0]])
                 raise RheosError(f"these queries read one another's streams in a circle: {path}")
             handle = Handle(self, registered, text, base, named, keep)
+            if checked:
+                self._check(handle, {*(query.derived for query in others), registered.derived})
             self.handles[name] = handle
+            self._halted.discard(name)
             self._from_now(registered)
             self._version = next(self._versions)
             return handle
 
+    def _check_unread(self, handle: Handle) -> None:
+        readers = [
+            other.name
+            for other in self.handles.values()
+            if other is not handle and handle.registered.derived in other.registered.streams
+        ]
+        if readers:
+            raise RheosError(f"{handle.name} makes a stream that is read by {', '.join(sorted(readers))}")
+
     def remove(self, name: str) -> None:
         with self._lock:
             handle = self._known(name)
-            readers = [
-                other.name
-                for other in self.handles.values()
-                if other is not handle and handle.registered.derived in other.registered.streams
-            ]
-            if readers:
-                raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
+            self._check_unread(handle)
             del self.handles[name]
             self._halted.discard(name)
             self.since.pop(name, None)
@@ -283,9 +305,12 @@ class Registry:
         """Every stream that a query names must be there before anything runs."""
         made = {handle.registered.derived for handle in self.handles.values()}
         for handle in self.handles.values():
-            for stream, position in handle.named:
-                if stream not in self.sources and stream not in made:
-                    raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
+            self._check(handle, made)
+
+    def _check(self, handle: Handle, made: set[str | None]) -> None:
+        for stream, position in handle.named:
+            if stream not in self.sources and stream not in made:
+                raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
 
     def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
         known = sorted({*self.sources, *(name for name in made if name is not None)})
@@ -298,6 +323,9 @@ class Registry:
         return self.handles[name]
 
     def _from_now(self, registered: Registered) -> None:
+        if registered.is_view:
+            self.since[registered.name] = {}
+            return
         now = self._now()
         since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
         self.since[registered.name] = since

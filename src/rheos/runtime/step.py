@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from rheos.execute.limits import limited_cursor
 from rheos.runtime.arriving import ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
 from rheos.runtime.clock import complete
@@ -37,6 +39,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
+    failed: dict[str, str] = field(default_factory=dict)  # queries that took too long, and what to say of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,18 @@ class InTask(Evaluating):
     place: DuckPlace
 
     def __post_init__(self) -> None:
+        self.forget()
+        self._readers = Counter(stream for query in self.queries for stream in query.streams)
+
+    def limited(self) -> AbstractContextManager[None]:
+        return limited_cursor(self.place.cursor, self.control.limit)
+
+    def forget(self) -> None:
         self._elements: dict[str, str] = {}
         self._windows = Batch(self.place, self._elements)
         sizes = {name: table.size for name, table in self.control.kept.items()}
         several = work(self.queries) >= TABLE_QUERIES
         self._arriving = ArrivingBatch(self.place, Placed(self.results.buffers), sizes, several)
-        self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
     @property
     def held(self) -> Mapping[str, Buffer]:

@@ -22,6 +22,7 @@ from rheos.runtime.arriving import Arrival
 from rheos.runtime.checkpoint import go_on
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.hosting import Hosting
 from rheos.runtime.loop import Loop, Output, Writer
 from rheos.runtime.metrics import Metrics, StreamMetrics
 from rheos.runtime.plan import Registered
@@ -54,6 +55,7 @@ class Streaming:
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
+        hosting: Hosting | None = None,
     ) -> None:
         self._session = session
         self._graphs = graphs
@@ -61,6 +63,8 @@ class Streaming:
         self._dead_letters = dead_letters
         self._batch_bytes = batch_bytes
         self._execution = execution
+        self._hosting = hosting
+        self._warn = warn if hosting is None else hosting.warn
         self.registry = Registry()
         self.streams: dict[str, Stream] = {}
         self.output = Output()
@@ -87,7 +91,28 @@ class Streaming:
             self.streams[term] = Stream(None, lateness or 0, idle, opened)
         self.registry.sources.add(term)
 
-    def register(self, tree: ast.Query, *, name: str | None, base: str, keep: bool) -> Handle:
+    def remove_stream(self, name: str) -> None:
+        term = iri(absolute(name))
+        if term not in self.streams:
+            raise RheosError(f"there is no stream {name}")
+        if self.loop is not None and self.loop.active:
+            raise RheosError(f"streams are running: stop() before removing {name}, then start() again")
+        readers = sorted(h.name for h in self.registry.handles.values() if term in h.registered.streams)
+        if readers:
+            raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
+        del self.streams[term]
+        self.registry.sources.discard(term)
+
+    def register(
+        self,
+        tree: ast.Query,
+        *,
+        name: str | None,
+        base: str,
+        keep: bool,
+        replace: bool = False,
+        view: bool = False,
+    ) -> Handle:
         if not (tree.streams or tree.stream_patterns):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
@@ -99,7 +124,7 @@ class Streaming:
         if tree.registration is None and name is None:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
-        query, evaluation, variables = self._evaluation(tree, name or "", base)
+        query, evaluation, variables = self._evaluation(tree, name or "", base, view=view)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
         info = QueryInfo(query.name, kind, variables if kind == "select" else (), names.prefixes)
@@ -108,21 +133,19 @@ class Streaming:
         named = [(clause.iri, clause.position) for clause in tree.streams]
         named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
         streams = [(iri(names.iri(stream)), position) for stream, position in named]
-        running = self.loop is not None and self.loop.active
-        handle = self.registry.add(registered, tree.text, streams, base=base, keep=keep)
-        if running:
-            try:
-                self.registry.check()
-            except RheosError:
-                self.registry.remove(handle.name)
-                raise
-        return handle
+        checked = self._hosting is not None or (self.loop is not None and self.loop.active)
+        return self.registry.add(
+            registered, tree.text, streams, base=base, keep=keep, replace=replace, checked=checked
+        )
 
     def _evaluation(
-        self, tree: ast.Query, name: str, base: str
+        self, tree: ast.Query, name: str, base: str, *, view: bool
     ) -> tuple[Continuous | Arriving, Evaluation | Arrival, tuple[str, ...]]:
         """A query as it is evaluated, by its language, and the variables that it answers."""
         if tree.stream_patterns:
+            if view:
+                where = tree.stream_patterns[0].position
+                raise UnsupportedError("a view is a query of C-SPARQL", tree.text, where)
             made = (handle.registered.derived for handle in self.registry.handles.values())
             known = [*self.streams, *(stream for stream in made if stream is not None)]
             arriving = translate_arriving(tree, name, base, [stream[1:-1] for stream in known])
@@ -130,7 +153,7 @@ class Streaming:
             variables = form.variables if isinstance(form, Select) else ()
             return arriving, Arrival.of(arriving), variables
         continuous = optimize_continuous(translate_continuous(tree, name, base))
-        evaluation = Evaluation.of(continuous)
+        evaluation = Evaluation.of(continuous, view=view)
         return continuous, evaluation, evaluation.statement.columns
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
@@ -139,15 +162,17 @@ class Streaming:
     def start(self) -> None:
         if self.loop is not None and self.loop.active:
             return
-        if not self.registry.handles:
+        if not self.registry.handles and self._hosting is None:
             raise RheosError("no query is registered: there is nothing to run")
         journal = self._opened_journal()
         self.registry.check()
         session = self._session()
         if self.checkpoint is None and not (session.sparkContext.master or "").startswith("local"):
             raise EnvironmentFault("on a cluster, streams need a checkpoint folder that all its machines see")
-        read = {stream for handle in self.registry.handles.values() for stream in handle.registered.streams}
-        used = {name: stream for name, stream in self.streams.items() if name in read}
+        used = dict(self.streams)
+        if self._hosting is None:
+            read = {name for handle in self.registry.handles.values() for name in handle.registered.streams}
+            used = {name: stream for name, stream in used.items() if name in read}
         self.output.letters = self._letters()
         self.loop = Loop(
             session,
@@ -158,7 +183,8 @@ class Streaming:
             self.output,
             "task" if self._execution == "local" else self._execution,
             self._batch_bytes,
-            warn=warn,
+            warn=self._warn,
+            limit=None if self._hosting is None else self._hosting.limit,
         )
         for stream in used.values():
             if isinstance(stream.source, Spool):
@@ -179,10 +205,20 @@ class Streaming:
         if self.loop is not None:
             self.loop.stop()
 
+    def ask_for_batch(self) -> None:
+        """Have queries evaluated although no stream has anything new."""
+        if self.loop is not None:
+            self.loop.ask_for_batch()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why streams no longer flow although they should."""
+        return None if self.loop is None else self.loop.failure
+
     def metrics(self) -> Metrics:
         if self.loop is not None:
             return self.loop.metrics()
-        queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
+        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
         return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
 
     def clear(self) -> None:
@@ -224,7 +260,7 @@ class Streaming:
             found = journal.last()
             if found is not None:
                 try:
-                    go_on(found[1], self.registry, self.folder, warn)
+                    go_on(found[1], self.registry, self.folder, self._warn, hosted=self._hosting is not None)
                 except CheckpointError:
                     journal.close()
                     raise

@@ -146,6 +146,7 @@ def output(
         "letters": [letter.json() for letter in outcome.letters],
         "reached": outcome.reached,
         "flows": outcome.flows,
+        "failed": outcome.failed,
         "segments": {stream: asdict(segments) for stream, segments in kept.items()},
     }
     yield _row(group, "", json.dumps(about), b"", b"", None)
@@ -177,6 +178,7 @@ class Collected:
     reached: dict[str, int]
     segments: dict[str, Segments]
     flows: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Collected) -> None:
         """What came of the same batch in another way. A stream that both have read has come as far in both;
@@ -186,6 +188,7 @@ class Collected:
         self.reports += other.reports
         self.reached |= other.reached
         self.flows |= other.flows
+        self.failed |= other.failed
         for stream, kept in other.segments.items():
             self.segments[stream] = longest([kept, self.segments.get(stream, kept)])
 
@@ -206,6 +209,7 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
         found.flows |= about["flows"]
+        found.failed |= about["failed"]
         for stream, values in about["segments"].items():
             kept = Segments.of_json(values)
             found.segments[stream] = longest([kept, found.segments.get(stream, kept)])
