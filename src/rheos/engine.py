@@ -232,18 +232,29 @@ class Engine:
     ) -> str:
         """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
         continuous query also its windows and instants."""
+        return titled(self.explanation(text, base=base, execution=execution, dialect=dialect))
+
+    def explanation(
+        self,
+        text: str,
+        *,
+        base: str | None = None,
+        execution: Execution | None = None,
+        dialect: str = "auto",
+    ) -> dict[str, str]:
+        """The parts of `explain`, by their titles."""
         a_dialect(dialect)
         tree = parse_text(text, dialect)
         if tree.stream_patterns:
             from rheos.runtime.explain import explained_arriving
 
             streams = self._stream_names() or [ANY_STREAM]
-            return titled(explained_arriving(translate_arriving(tree, "query", base or self.base, streams)))
+            return explained_arriving(translate_arriving(tree, "query", base or self.base, streams))
         if tree.is_continuous:
             from rheos.runtime.explain import explained
 
             continuous = translate_continuous(tree, "query", base or self.base)
-            return titled(explained(continuous, execution or self.execution))
+            return explained(continuous, execution or self.execution)
         algebra = translate(tree, base or self.base)
         plan = optimize(algebra, self.graphs.statistics)
         executor = self.executor(execution)
@@ -259,7 +270,7 @@ class Engine:
             if closure.seeds is not None:
                 parts[f"starting from, in {closure.view}"] = closure.seeds
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
-        return titled(parts)
+        return parts
 
     def executor(
         self, execution: Execution | None = None, graphs: StaticGraphs | Revision | None = None

@@ -16,6 +16,7 @@ WRITES = [
     ("PUT", "/name", {"content": "SELECT …"}),
     ("POST", "/name", {"content": "stop"}),
     ("DELETE", "/name", {}),
+    ("POST", "/check", {"content": "SELECT …"}),
     ("POST", "/sparql", {"data": {"update": "CLEAR ALL"}}),
     ("POST", "/sparql", {"content": "CLEAR ALL", "headers": {"Content-Type": "application/sparql-update"}}),
 ]
@@ -49,7 +50,7 @@ def test_with_the_token_it_is_the_request_that_counts(guarded: httpx.Client) -> 
         guarded.request(method, path, **{**arguments, "headers": {**arguments.get("headers", {}), **headers}})  # type: ignore[arg-type, dict-item]
         for method, path, arguments in WRITES
     ]
-    assert [response.status_code for response in statuses] == [400, 404, 404, 200, 200]
+    assert [response.status_code for response in statuses] == [400, 404, 404, 400, 200, 200]
 
 
 def test_reading_is_open(guarded: httpx.Client) -> None:

@@ -142,6 +142,14 @@ class AnswerLog:
                     break
             return found
 
+    def latest(self, name: str, most: int) -> list[Line]:
+        """The last answers of a query, at the most so many."""
+        with self._lock:
+            lines = self._lines.get(name)
+            ends = [] if lines is None else lines.ends
+            before = ends[-most - 1] if len(ends) > most else 0
+        return self.after(name, before, self._keep) or []
+
     def close(self) -> None:
         with self._lock:
             for file in self._files.values():

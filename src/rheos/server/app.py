@@ -12,17 +12,20 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rheos.errors import RheosError
 from rheos.server import openapi
 from rheos.server.access import Access
 from rheos.server.control import Control
+from rheos.server.details import Details
 from rheos.server.events import Events, Subscribers
 from rheos.server.host import Host
 from rheos.server.linked import Linked
 from rheos.server.logs import log
+from rheos.server.pages import Pages
+from rheos.server.pages.handlers import static_files
 from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
 from rheos.server.protocol import Protocol
 from rheos.server.reports import Counters, Reports
@@ -36,6 +39,7 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
     """The application of a host that is open."""
     access, counters = Access.of(host.config, host.base), Counters()
     linked, events = Linked(host), Events(host, subscribers)
+    pages, details = Pages(host, linked), Details(host, access)
     control = Control(host, access, counters, subscribers)
     protocol, reports = Protocol(host, access), Reports(host, counters, subscribers)
 
@@ -43,7 +47,9 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
         return JSONResponse(openapi.description(host.base))
 
     routes = [
-        at("/", GET=linked.index),
+        at("/", GET=pages.overview),
+        at("/new", GET=pages.new),
+        Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
         at("/health", GET=reports.health),
         at("/metrics", GET=reports.metrics),
@@ -54,12 +60,15 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
         at("/trdf/{name}/{moment}", GET=linked.trdf_moment),
         at("/trdf/{name}/physical/{size}", GET=linked.trdf_window),
         at("/trdf/{name}/logical/{size}/{step}", GET=linked.trdf_window),
-        at("/page/{name}", GET=linked.page),
-        at("/page/{name}/{moment}", GET=linked.page_moment),
-        at("/page/{name}/physical/{size}", GET=linked.page_window),
-        at("/page/{name}/logical/{size}/{step}", GET=linked.page_window),
+        at("/page/{name}", GET=pages.named),
+        at("/page/{name}/{moment}", GET=pages.moment),
+        at("/page/{name}/physical/{size}", GET=pages.window),
+        at("/page/{name}/logical/{size}/{step}", GET=pages.window),
+        at("/check", POST=details.check),
         at("/{name}", GET=linked.resource, PUT=control.put, POST=control.post, DELETE=control.delete),
         at("/{name}/events", GET=events.events),
+        at("/{name}/answers", GET=details.answers),
+        at("/{name}/plan", GET=details.plan),
         at("/{name}/{moment}", GET=linked.moment),
         at("/{name}/physical/{size}", GET=linked.window),
         at("/{name}/logical/{size}/{step}", GET=linked.window),
@@ -79,7 +88,7 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
 def at(path: str, **handlers: Handler) -> Route:
     """An address with a handler for each method. Others are refused here: an address that fits as well, but
     only for its method, would else be taken for the one that is meant."""
-    allowed = ["GET", "HEAD", *(method for method in handlers if method != "GET")]
+    allowed = [*(["GET", "HEAD"] if "GET" in handlers else []), *(m for m in handlers if m != "GET")]
 
     async def handle(request: Request) -> Response:
         handler = handlers.get("GET" if request.method == "HEAD" else request.method)

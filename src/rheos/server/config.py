@@ -28,8 +28,8 @@ DEFAULT_WINDOW = PhysicalWindow(100, 1)
 EXECUTIONS = ("auto", "task", "catalyst")
 
 # These are addresses of the server's own.
-RESERVED = {"favicon.ico", "health", "metrics", "openapi.json", "page", "queries", "robots.txt", "sparql"}
-RESERVED |= {"static", "streams", "trdf"}
+RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "queries"}
+RESERVED |= {"robots.txt", "sparql", "static", "streams", "trdf"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,99}")
 
 T = TypeVar("T")

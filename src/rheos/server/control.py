@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from rheos.answers.continuous import time_text
-from rheos.engine import DIALECTS
 from rheos.runtime.metrics import QueryMetrics, StreamMetrics
 from rheos.server import limits, push, windows
 from rheos.server.access import Access
@@ -44,19 +43,12 @@ class Control:
             check_name(name)
         except ValueError as error:
             raise Problem(400, "This cannot be a name", str(error)) from None
-        content = await limits.body(request, self.host.limits.query)
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise Problem(400, "The body is not UTF-8") from None
+        text = await limits.text(request, self.host.limits.query)
         if media_type(request.headers.get("content-type")) == _STREAM_JSON:
             new = await run_in_threadpool(self._put_stream, name, text)
             shown = self._stream(self.host.streams[name])
         else:
-            dialect = request.query_params.get("dialect", "auto")
-            if dialect not in DIALECTS:
-                raise Problem(400, "There is no such dialect", f"{dialect}; there is {', '.join(DIALECTS)}")
-            new = await run_in_threadpool(self.host.put_query, name, text, dialect)
+            new = await run_in_threadpool(self.host.put_query, name, text, limits.dialect(request))
             shown = self._query(self.host.queries[name])
         return JSONResponse(shown, 201 if new else 200, {"Location": f"/{name}"})
 
@@ -137,6 +129,7 @@ class Control:
             "text": query.kept.text,
             "dialect": query.kept.dialect,
             "kind": None if handle is None else handle.kind,
+            "variables": [] if handle is None else list(handle.info.columns),
             "stream": query.stream,
             "running": handle is not None and handle.running,
             "error": query.error or metrics.failure,
@@ -145,6 +138,7 @@ class Control:
             "milliseconds": metrics.milliseconds,
             "execution": metrics.execution,
             "subscribers": self.subscribers.counts().get(query.name, 0),
+            "rates": self.host.rates.of(query.name),
         }
 
     def _stream(self, stream: Stream) -> dict[str, Any]:
@@ -162,6 +156,7 @@ class Control:
             "held": metrics.live,
             "time": None if metrics.event_time is None else time_text(metrics.event_time),
             "ended": metrics.ended,
+            "rates": self.host.rates.of(stream.name),
         }
 
     def _derived(self, query: Query) -> dict[str, Any]:
@@ -172,4 +167,5 @@ class Control:
             "kind": "derived",
             "window": windows.path_of(self.host.window_of(query.name)),
             "elements": metrics.rows,
+            "rates": self.host.rates.of(query.name),
         }

@@ -24,6 +24,7 @@ from rheos.server.answers import AnswerLog, Writer
 from rheos.server.config import Config, StreamConfig, stream_of
 from rheos.server.logs import log
 from rheos.server.problems import Problem
+from rheos.server.rates import Rates
 from rheos.server.state import KeptQuery, State
 from rheos.server.views import View, Views
 from rheos.sources.push import PushLog
@@ -78,6 +79,7 @@ class Host:
         self.limits = config.limits
         self.streams: dict[str, Stream] = {}
         self.queries: dict[str, Query] = {}
+        self.rates = Rates()
         self.failure: str | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
@@ -274,6 +276,23 @@ class Host:
             self._save()
             return known is None
 
+    @contextmanager
+    def trial(self, name: str, text: str, dialect: str, secret: str) -> Iterator[Handle]:
+        """A query that runs as long as the block, under a name that nobody sees, and would be called `name`:
+        it makes no stream, and sees what is still held for others."""
+        tree = self._parsed(name, text, dialect)
+        if name in self.streams:
+            raise Problem(409, f"{name} is the name of a stream that has a source")
+        tree = replace(tree, registration=None)
+        handle = self.engine.streaming.register(
+            tree, name=secret, base=self.base, keep=True, view=not tree.stream_patterns
+        )
+        try:
+            self.engine.streaming.ask_for_batch()
+            yield handle
+        finally:
+            handle.unregister()
+
     def run_query(self, name: str, *, run: bool) -> None:
         """Start or stop a query."""
         with self._lock:
@@ -387,6 +406,7 @@ class Host:
         while not self._stopping.wait(_LOOK):
             self._guarded(self.views.close_unasked)
             self._guarded(self._note_failures)
+            self._guarded(self._note_rates)
             failure = self.engine.streaming.failure
             if failure is None:
                 if self.runs and time.monotonic() - well > _LONGEST_PAUSE:
@@ -413,6 +433,14 @@ class Host:
                 with self._lock:
                     query.kept, query.error = replace(query.kept, running=False), failure
                     self._save()
+
+    def _note_rates(self) -> None:
+        if self.rates.due:
+            metrics = self.metrics()
+            streams = list(self.streams.values())
+            counts = {query: found.rows for query, found in metrics.queries.items() if "/" not in query}
+            counts |= {s.name: metrics.streams[s.iri].read for s in streams if s.iri in metrics.streams}
+            self.rates.add(counts)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Whoever looks after the engine must not fall over."""

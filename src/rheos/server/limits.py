@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 
+from rheos.engine import DIALECTS
 from rheos.server.problems import Problem
 
 
@@ -53,6 +54,23 @@ async def body(request: Request, most: int) -> bytes:
     if size > most:
         raise too_long(most)
     return b"".join(pieces)
+
+
+async def text(request: Request, most: int) -> str:
+    """A body that is the text of a query or a command."""
+    content = await body(request, most)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Problem(400, "The body is not UTF-8") from None
+
+
+def dialect(request: Request) -> str:
+    """The language that a request says its text to be in."""
+    given = request.query_params.get("dialect", "auto")
+    if given not in DIALECTS:
+        raise Problem(400, "There is no such dialect", f"{given}; there is {', '.join(DIALECTS)}")
+    return given
 
 
 def too_long(most: int) -> Problem:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from rheos.algebra.streams import LogicalWindow, Window
 from rheos.answers.continuous import time_text
-from rheos.server import graphs, pages, windows
+from rheos.server import graphs, windows
 from rheos.server.caching import Version, tag_of
 from rheos.server.host import Host
 from rheos.server.negotiation import choose
@@ -45,22 +44,22 @@ class Linked:
         if self.host.stream_iri(name) is None and query is not None:
             # Its answers are no RDF, so there is only a page of it.
             return self._see_other(request, name, rdf=False)
-        self._known(name)
+        self.known(name)
         return self._see_other(request, name)
 
     async def moment(self, request: Request) -> Response:
-        name = self._known(request.path_params["name"])
+        name = self.known(request.path_params["name"])
         moment = read_moment(request.path_params["moment"])
         return self._see_other(request, f"{name}/{graphs.moment_path(moment)}")
 
     async def window(self, request: Request) -> Response:
-        name = self._known(request.path_params["name"])
+        name = self.known(request.path_params["name"])
         path = windows.path_of(read_window(request))
         if path != window_path(request):
             return RedirectResponse(f"/{name}/{path}", 308)
         return self._see_other(request, f"{name}/{path}")
 
-    def _known(self, name: str) -> str:
+    def known(self, name: str) -> str:
         if self.host.stream_iri(name) is None:
             raise Problem(404, f"There is no stream {name}")
         return name
@@ -82,7 +81,7 @@ class Linked:
         return await self._s_graph(request, read_window(request))
 
     async def trdf_moment(self, request: Request) -> Response:
-        name = self._known(request.path_params["name"])
+        name = self.known(request.path_params["name"])
         moment = read_moment(request.path_params["moment"])
         media = acceptable(request, RDF)
         found = list(self.host.views.holding(name, moment))
@@ -101,9 +100,9 @@ class Linked:
         return self._answer(request, path, body, media, version)
 
     async def _s_graph(self, request: Request, window: Window | None) -> Response:
-        name = self._known(request.path_params["name"])
+        name = self.known(request.path_params["name"])
         media = acceptable(request, RDF)
-        view, content = await self._view(name, window)
+        view, content = await self.view(name, window)
         path = name if window is None else f"{name}/{windows.path_of(window)}"
         iri, key = self.host.base + path, f"{path} {media}"
         expires = time.time_ns() // 1000 + SECOND if content is None else content.expires(view.window)
@@ -123,7 +122,7 @@ class Linked:
         )
         return self._answer(request, path, body, media, version)
 
-    async def _view(self, name: str, window: Window | None) -> tuple[View, Content | None]:
+    async def view(self, name: str, window: Window | None) -> tuple[View, Content | None]:
         """A view and what it holds; the first who asks waits a moment for that."""
         view = await run_in_threadpool(self.host.view, name, window)
         if view is None:
@@ -142,44 +141,6 @@ class Linked:
         if version.is_known(request.headers):
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type=media)
-
-    # --- pages -----------------------------------------------------------------------------------------
-
-    async def index(self, request: Request) -> Response:
-        streams = [*self.host.streams, *(query.name for query in self.host.queries.values() if query.stream)]
-        return html(pages.index(sorted(streams), sorted(self.host.queries)))
-
-    async def page(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        query = self.host.queries.get(name)
-        if query is not None and query.stream is None:
-            state = query.error or ("running" if query.kept.running else "stopped")
-            return html(pages.query(name, query.kept.text, state))
-        return await self._page(request, None)
-
-    async def page_window(self, request: Request) -> Response:
-        return await self._page(request, read_window(request))
-
-    async def _page(self, request: Request, window: Window | None) -> Response:
-        name = self._known(request.path_params["name"])
-        view, content = await self._view(name, window)
-        rdf = {"Link": f'</trdf{request.scope["raw_path"].decode().removeprefix("/page")}>; rel="alternate"'}
-        return html(pages.stream(name, windows.path_of(view.window), content), rdf)
-
-    async def page_moment(self, request: Request) -> Response:
-        name = self._known(request.path_params["name"])
-        moment = read_moment(request.path_params["moment"])
-        found = list(self.host.views.holding(name, moment))
-        if not found:
-            raise not_held(name, moment)
-        triples = sorted({triple for _, content in found for triple in content.moments[moment]})
-        rdf = {"Link": f'</trdf/{quote(name)}/{graphs.moment_path(moment)}>; rel="alternate"'}
-        return html(pages.moment(name, moment, triples), rdf)
-
-
-def html(text: str, more: Mapping[str, str] | None = None) -> Response:
-    headers = {**pages.SECURITY, "Cache-Control": "no-cache", **(more or {})}
-    return Response(text, headers=headers, media_type="text/html")
 
 
 def read_moment(text: str) -> int:

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}$"}
 _TEXT: Json = {"type": "string"}
 _COUNT: Json = {"type": "integer", "minimum": 0}
+_RATES: Json = {"type": "array", "items": {"type": "number"}, "description": "of the last two minutes"}
 
 
 def description(base: str) -> Json:
@@ -25,7 +26,7 @@ def description(base: str) -> Json:
             "description": "Streams of RDF as Linked Data, and continuous queries over them.",
         },
         "servers": [{"url": "/", "description": base}],
-        "paths": {**_LINKED, **_CONTROL, **_PROTOCOL, **_OPERATION},
+        "paths": {**_LINKED, **_CONTROL, **_DETAILS, **_PROTOCOL, **_OPERATION},
         "components": {
             "schemas": {"Problem": _PROBLEM, "Query": _QUERY, "Stream": _STREAM, "Accepted": _ACCEPTED},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -94,6 +95,7 @@ _QUERY: Json = {
         "text": _TEXT,
         "dialect": {"enum": list(DIALECTS)},
         "kind": {"enum": ["select", "construct", "ask", "describe", None]},
+        "variables": {"type": "array", "items": _TEXT},
         "stream": {"type": ["string", "null"]},
         "running": {"type": "boolean"},
         "error": {"type": ["string", "null"]},
@@ -102,6 +104,7 @@ _QUERY: Json = {
         "milliseconds": {"type": ["number", "null"]},
         "execution": {"type": ["string", "null"]},
         "subscribers": _COUNT,
+        "rates": _RATES,
     },
 }
 _STREAM: Json = {
@@ -120,6 +123,7 @@ _STREAM: Json = {
         "held": _COUNT,
         "time": {"type": ["string", "null"]},
         "ended": {"type": "boolean"},
+        "rates": _RATES,
     },
 }
 _ACCEPTED: Json = {
@@ -186,6 +190,7 @@ def _linked(path: str, what: str, *parameters: Json) -> Json:
 
 _LINKED: Json = {
     "/": {"get": operation("What there is, as a page", {"200": reply("A page", "text/html")})},
+    "/new": {"get": operation("A page to write a query", {"200": reply("A page", "text/html")})},
     "/{name}/{moment}": {"get": operation("A moment of a stream", _SEE, _OF_NAME, _OF_MOMENT, _ACCEPT)},
     "/{name}/physical/{size}": {
         "get": operation("The last triples of a stream", _SEE, _OF_NAME, _OF_COUNT, _ACCEPT)
@@ -296,6 +301,66 @@ _CONTROL: Json = {
             _OF_NAME,
             parameter("Last-Event-ID", "header", _TEXT, "the number of the last answer that the client has"),
             parameter("after", "query", _TEXT, "the same, for those who cannot send the header"),
+        )
+    },
+}
+
+_PARTS: Json = {"type": "object", "additionalProperties": _TEXT}
+_ANSWERS: Json = {"type": "array", "items": {"type": "object"}, "description": "in the form of NDJSON"}
+
+_DETAILS: Json = {
+    "/{name}/plan": {
+        "get": operation(
+            "How a query is answered",
+            {
+                "200": json_reply("Parts", {"type": "object", "properties": {"name": _TEXT, "plan": _PARTS}}),
+                **problems(_400="Its text is wrong by now", _404="There is no such query"),
+            },
+            _OF_NAME,
+        )
+    },
+    "/{name}/answers": {
+        "get": operation(
+            "The last answers of a query, and the number behind which others will come",
+            {
+                "200": json_reply(
+                    "Answers", {"type": "object", "properties": {"last": _COUNT, "answers": _ANSWERS}}
+                ),
+                **problems(_400="There is no such number", _404="There is no such query"),
+            },
+            _OF_NAME,
+            parameter("most", "query", _COUNT, "how many"),
+        )
+    },
+    "/check": {
+        "post": operation(
+            "What a text would do if it were registered",
+            {
+                "200": json_reply(
+                    "It could be",
+                    {
+                        "type": "object",
+                        "properties": {
+                            "kind": {"enum": ["select", "construct", "ask", "describe"]},
+                            "variables": {"type": "array", "items": _TEXT},
+                            "streams": {"type": "array", "items": _TEXT},
+                            "plan": _PARTS,
+                            "answers": _ANSWERS,
+                            "error": {"type": ["string", "null"]},
+                        },
+                    },
+                ),
+                **problems(
+                    _400="The text is wrong; line and column say where",
+                    _409="The name is in use",
+                    _413="The body is too long",
+                ),
+            },
+            parameter("dialect", "query", {"enum": list(DIALECTS)}),
+            parameter("name", "query", _TEXT, "the name that it is to have"),
+            parameter("seconds", "query", _COUNT, "how long to wait for answers"),
+            content=body("application/sparql-query", "text/plain"),
+            writes=True,
         )
     },
 }

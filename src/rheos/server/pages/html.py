@@ -1,4 +1,4 @@
-"""Pages for people: what there is comes in, HTML goes out. All that comes from data or from clients is
+"""The text of pages: what there is comes in, HTML goes out. All that comes from data or from clients is
 escaped, here and nowhere else."""
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from rheos.answers.continuous import ntriples_term, time_text
 from rheos.server.graphs import moment_path
 from rheos.server.views import Content, Triple
 
-# Nothing but the text of the page itself: no scripts, no frames, nothing from elsewhere.
+# Nothing but files of the server's own: no scripts inside of pages, no frames, nothing from elsewhere.
 SECURITY = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
 }
-
-_STYLE = "body{font-family:sans-serif;margin:2em}td{padding:.1em 1em .1em 0;vertical-align:top}"
 
 
 def page(title: str, *parts: str) -> str:
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
+    head += '<link rel="stylesheet" href="/static/rheos.css">'
     body = "\n".join((f"<h1>{escape(title)}</h1>", *parts))
     return f"<!DOCTYPE html>\n<html><head>{head}</head><body>\n{body}\n</body></html>\n"
 
@@ -35,7 +37,7 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     return f"<table>\n{chr(10).join(lines)}\n</table>"
 
 
-def index(streams: Iterable[str], queries: Iterable[str]) -> str:
+def overview(streams: Iterable[str], queries: Iterable[str]) -> str:
     return page(
         "rheos",
         "<h2>Streams</h2>",
@@ -43,6 +45,11 @@ def index(streams: Iterable[str], queries: Iterable[str]) -> str:
         "<h2>Queries</h2>",
         table([link(f"/{quote(name)}", name)] for name in queries),
     )
+
+
+def new() -> str:
+    """Where a query is written."""
+    return page("A new query", "<p>Send its text with PUT to the name that it shall have.</p>")
 
 
 def stream(name: str, window: str, content: Content | None) -> str:
