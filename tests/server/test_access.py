@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from rheos.server import access
 from rheos.server.config import Config
 from rheos.server.limits import Limits
 from tests.server.conftest import serving
@@ -42,6 +44,17 @@ def test_writing_needs_the_token(
     assert response.status_code == 401
     assert response.headers["www-authenticate"].startswith("Bearer")
     assert TOKEN not in response.text
+
+
+def test_the_token_is_compared_in_constant_time(
+    guarded: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr(
+        access.hmac, "compare_digest", lambda given, wanted: compared.append((given, wanted)) or False
+    )
+    assert guarded.delete("/name", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 401
+    assert compared == [(TOKEN.encode(), TOKEN.encode())]
 
 
 def test_with_the_token_it_is_the_request_that_counts(guarded: httpx.Client) -> None:
@@ -117,3 +130,28 @@ def test_headers_that_browsers_mind(plain: httpx.Client) -> None:
     assert page.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert plain.get("/no/such/thing").headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../html.py",
+        "/static/%2e%2e/html.py",
+        "/static/..%2fhtml.py",
+        "/static/%2e%2e%2f%2e%2e%2f%2e%2e%2f__init__.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/..\\html.py",
+        "/static/",
+        "/static/%00",
+    ],
+)
+def test_static_files_are_those_of_the_package(plain: httpx.Client, path: str) -> None:
+    assert plain.get("/static/rheos.css").headers["content-type"].startswith("text/css")
+    # httpx would take the dots away.
+    connection = http.client.HTTPConnection(plain.base_url.host, plain.base_url.port)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    assert response.status == 404
+    assert b"import" not in response.read()
+    connection.close()

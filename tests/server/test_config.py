@@ -13,7 +13,7 @@ from rheos.algebra.streams import LogicalWindow, PhysicalWindow
 from rheos.server.config import Config, ConfigError, config_of, read, stream_of
 from rheos.server.limits import Limits
 
-DOCS = Path(__file__).parents[2] / "docs" / "server.md"
+DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 
 
 def test_all_that_there_is(tmp_path: Path) -> None:
@@ -27,6 +27,7 @@ def test_all_that_there_is(tmp_path: Path) -> None:
         token = "correct-horse"
         state = "kept"
         execution = "task"
+        entailment = "none"
         window = "physical/10"
 
         [data]
@@ -60,7 +61,7 @@ def test_all_that_there_is(tmp_path: Path) -> None:
     config = read(file)
     assert (config.host, config.port, config.base) == ("0.0.0.0", 9000, "https://streams.example.org/city/")
     assert (config.token, config.state, config.execution) == ("correct-horse", tmp_path / "kept", "task")
-    assert config.window == PhysicalWindow(10, 1)
+    assert (config.entailment, config.window) == ("none", PhysicalWindow(10, 1))
     assert config.data == (str(tmp_path / "city.ttl"), str(tmp_path / "more/*.nt"))
     assert config.graphs == {"http://ex/news": str(tmp_path / "news.ttl")}
     assert config.load_folder == tmp_path / "loadable"
@@ -146,7 +147,7 @@ def test_streams_that_clients_describe() -> None:
 def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
-    top = {"host", "port", "base", "token", "state", "execution", "window"}
+    top = {"host", "port", "base", "token", "state", "execution", "entailment", "window"}
     data, streams = {"default", "graphs", "folder"}, {"source", "push", "follow", "iri", "lateness", "idle"}
     queries, limits = {"file", "text", "dialect"}, {field.name for field in fields(Limits)}
     assert documented == top | data | streams | queries | limits

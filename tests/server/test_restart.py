@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,7 +135,8 @@ class Child:
 
     def kill(self) -> None:
         """With Spark and all, at once."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
@@ -166,7 +167,8 @@ def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
-def test_killed_while_elements_are_pushed(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [True, False], ids=["kill -9", "SIGTERM"])
+def test_ended_while_elements_are_pushed(spark: SparkSession, tmp_path: Path, killed: bool) -> None:
     """All that was answered with 202 is there afterwards, once."""
     settings = (
         f'port = 0\nbase = "{BASE}"\n[streams.s]\npush = true\n[queries.all]\ntext = """\n{SELECT}\n"""\n'
@@ -197,6 +199,9 @@ def test_killed_while_elements_are_pushed(spark: SparkSession, tmp_path: Path) -
             wait(lambda: http.get("/queries").json()["queries"][0]["rows"] > 0, "answers")
         before = len(accepted)
         wait(lambda: len(accepted) > before + 100, "more that may not be evaluated yet")
+        if not killed:
+            child.process.send_signal(signal.SIGTERM)
+            assert child.process.wait(PATIENCE) == 0
     finally:
         child.kill()
     for writer in writers:

@@ -205,7 +205,7 @@ def serve(config: ConfigOption = None) -> None:
     """Serve streams as Linked Data, and let clients register queries, push elements and follow answers.
 
     Without --config it is rheos.toml in the current folder that counts, if there is one. Listens on 127.0.0.1
-    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/server.md describes all that can be configured.
+    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/configuration.md has all keys.
     """
     from rheos.cli.serve import serve
 
@@ -220,6 +220,7 @@ def serve(config: ConfigOption = None) -> None:
         "rheos bench windows",
         "rheos bench windows --only live",
         "rheos bench cqels --only many",
+        "rheos bench server",
         "rheos bench sparql --quick",
     )
 )

@@ -213,6 +213,8 @@ class Loop:
                 self._batch_thread = None
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
+        for gone in self.registry.removed():
+            self.reached.pop(gone, None)
         plan = self.registry.plan(self.streams, self._cores(), self._is_large)
         ending = self._frames_read
         control = Control(
@@ -397,7 +399,9 @@ class Loop:
             return
         self._done, record = found
         self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
-        self.reached = record["reached"]
+        # A view has nothing to go on with: it shows again what is there.
+        views = {name for name, handle in self.registry.handles.items() if handle.registered.is_view}
+        self.reached = {name: time for name, time in record["reached"].items() if name not in views}
         self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
         self._emit_rest(self._done)
         if self.all_ended():

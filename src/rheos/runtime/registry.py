@@ -140,6 +140,7 @@ class Registry:
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._halted: set[str] = set()
+        self._removed: set[str] = set()
         self._versions = itertools.count(1)
         self._version = next(self._versions)
         self._now: Callable[[], Mapping[str, int]] = dict
@@ -204,8 +205,15 @@ class Registry:
             self._check_unread(handle)
             del self.handles[name]
             self._halted.discard(name)
+            self._removed.add(name)
             self.since.pop(name, None)
             self._version = next(self._versions)
+
+    def removed(self) -> set[str]:
+        """The names of queries that went since this was last asked; others may have them by now."""
+        with self._lock:
+            found, self._removed = self._removed, set()
+            return found
 
     def halt(self, name: str) -> None:
         with self._lock:

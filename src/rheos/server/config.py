@@ -1,6 +1,6 @@
 """The configuration: a TOML file comes in, a Config goes out, or an error that names the key.
 
-Every key is described in docs/server.md; a test compares the two.
+Every key is described in docs/configuration.md; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from rheos import durations
 from rheos.algebra.streams import PhysicalWindow, Window
-from rheos.engine import DIALECTS
+from rheos.engine import DIALECTS, ENTAILMENTS
 from rheos.errors import RheosError
 from rheos.server import windows
 from rheos.server.limits import Limits
@@ -74,6 +74,7 @@ class Config:
     token: str | None = None
     state: Path = Path("rheos-state")
     execution: str = "auto"
+    entailment: str = "none"
     window: Window = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
     graphs: Mapping[str, str] = field(default_factory=dict)
@@ -130,6 +131,7 @@ def config_of(content: Mapping[str, Any], name: str = DEFAULT_FILE, folder: Path
         "token": top.take("token", _token),
         "state": top.take("state", lambda value: folder / _text(value)) or folder / "rheos-state",
         "execution": top.take("execution", _one_of(EXECUTIONS)),
+        "entailment": top.take("entailment", _one_of(ENTAILMENTS)),
         "window": top.take("window", _window),
         "data": data.take("default", lambda value: tuple(_path(folder, item) for item in _texts(value))),
         "graphs": _graphs(data.table("graphs"), folder),

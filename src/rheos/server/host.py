@@ -90,6 +90,7 @@ class Host:
             self.engine = Engine(
                 spark,
                 execution=config.execution,  # type: ignore[arg-type]
+                entailment=config.entailment,
                 base=self.base,
                 checkpoint=config.state / "engine",
                 dead_letters=config.state / "dead-letters.ndjson",
@@ -394,6 +395,7 @@ class Host:
     def _start(self) -> None:
         if self.streams:
             self.engine.start()
+            self.engine.streaming.ask_for_batch()  # to see what windows hold
 
     def _save(self) -> None:
         made = {s.name: s.described for s in self.streams.values() if s.described is not None}
