@@ -161,9 +161,10 @@ class Registry:
         keep: bool = True,
         replace: bool = False,
         checked: bool = False,
+        dry: bool = False,
     ) -> Handle:
         """Take in a query, in the place of one of its name if it may `replace` that. It is `checked` whether
-        the streams that it names are there, which may else come later."""
+        the streams that it names are there, which may else come later. A `dry` one is only looked at."""
         with self._lock:
             name = registered.name
             known = self.handles.get(name)
@@ -184,6 +185,8 @@ class Registry:
             handle = Handle(self, registered, text, base, named, keep)
             if checked:
                 self._check(handle, {*(query.derived for query in others), registered.derived})
+            if dry:
+                return handle
             self.handles[name] = handle
             self._halted.discard(name)
             self._from_now(registered)

@@ -112,6 +112,7 @@ class Streaming:
         keep: bool,
         replace: bool = False,
         view: bool = False,
+        dry: bool = False,
     ) -> Handle:
         if not (tree.streams or tree.stream_patterns):
             where = tree.registration.position if tree.registration else tree.position
@@ -135,7 +136,7 @@ class Streaming:
         streams = [(iri(names.iri(stream)), position) for stream, position in named]
         checked = self._hosting is not None or (self.loop is not None and self.loop.active)
         return self.registry.add(
-            registered, tree.text, streams, base=base, keep=keep, replace=replace, checked=checked
+            registered, tree.text, streams, base=base, keep=keep, replace=replace, checked=checked, dry=dry
         )
 
     def _evaluation(

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from rheos.answers.continuous import time_text
-from rheos.runtime.metrics import QueryMetrics, StreamMetrics
+from rheos.runtime.metrics import Metrics, QueryMetrics, StreamMetrics
 from rheos.server import limits, push, windows
 from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
@@ -46,7 +46,7 @@ class Control:
         text = await limits.text(request, self.host.limits.query)
         if media_type(request.headers.get("content-type")) == _STREAM_JSON:
             new = await run_in_threadpool(self._put_stream, name, text)
-            shown = self._stream(self.host.streams[name])
+            shown = self._stream(self.host.streams[name], self.host.metrics())
         else:
             new = await run_in_threadpool(self.host.put_query, name, text, limits.dialect(request))
             shown = self._query(self.host.queries[name])
@@ -117,7 +117,8 @@ class Control:
         return JSONResponse({"queries": found}, headers={"Cache-Control": "no-cache"})
 
     async def streams(self, request: Request) -> Response:
-        found = [self._stream(stream) for stream in list(self.host.streams.values())]
+        metrics = self.host.metrics()
+        found = [self._stream(stream, metrics) for stream in list(self.host.streams.values())]
         found += [self._derived(query) for query in list(self.host.queries.values()) if query.stream]
         return JSONResponse({"streams": found}, headers={"Cache-Control": "no-cache"})
 
@@ -141,8 +142,8 @@ class Control:
             "rates": self.host.rates.of(query.name),
         }
 
-    def _stream(self, stream: Stream) -> dict[str, Any]:
-        metrics = self.host.metrics().streams.get(stream.iri, StreamMetrics())
+    def _stream(self, stream: Stream, all: Metrics) -> dict[str, Any]:
+        metrics = all.streams.get(stream.iri, StreamMetrics())
         return {
             "name": stream.name,
             "iri": stream.iri,

@@ -69,17 +69,20 @@ class Details:
         return JSONResponse(found, headers=_NO_CACHE)
 
     def _checked(self, name: str, text: str, dialect: str, seconds: float) -> dict[str, Any]:
-        with self.host.trial(name, text, dialect, f"trial/{uuid.uuid4().hex}") as handle:
-            parts = self.host.engine.explanation(text, base=self.host.base, dialect=dialect)
-            answers = first_answers(handle, name, seconds)
-            return {
-                "kind": handle.kind,
-                "variables": list(handle.info.columns),
-                "streams": sorted(stream[1:-1] for stream in handle.registered.streams),
-                "plan": parts,
-                "error": handle.metrics.failure,
-                "answers": answers,
-            }
+        checked = self.host.check_query(name, text, dialect)
+        answers, error = list[dict[str, Any]](), None
+        if seconds:
+            with self.host.trial(text, dialect, f"trial/{uuid.uuid4().hex}") as handle:
+                answers = first_answers(handle, name, seconds)
+                error = handle.metrics.failure
+        return {
+            "kind": checked.kind,
+            "variables": list(checked.info.columns),
+            "streams": sorted(stream[1:-1] for stream in checked.registered.streams),
+            "plan": self.host.engine.explanation(text, base=self.host.base, dialect=dialect),
+            "answers": answers,
+            "error": error,
+        }
 
     def _query(self, request: Request) -> Query:
         name = request.path_params["name"]

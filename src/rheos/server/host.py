@@ -277,14 +277,20 @@ class Host:
             self._save()
             return known is None
 
-    @contextmanager
-    def trial(self, name: str, text: str, dialect: str, secret: str) -> Iterator[Handle]:
-        """A query that runs as long as the block, under a name that nobody sees, and would be called `name`:
-        it makes no stream, and sees what is still held for others."""
+    def check_query(self, name: str, text: str, dialect: str) -> Handle:
+        """What would be registered: a handle that is not."""
         tree = self._parsed(name, text, dialect)
         if name in self.streams:
             raise Problem(409, f"{name} is the name of a stream that has a source")
-        tree = replace(tree, registration=None)
+        return self.engine.streaming.register(
+            tree, name=name, base=self.base, keep=False, replace=True, dry=True
+        )
+
+    @contextmanager
+    def trial(self, text: str, dialect: str, secret: str) -> Iterator[Handle]:
+        """A query that runs as long as the block, under a name that nobody sees: it makes no stream, and sees
+        what is still held for others."""
+        tree = replace(parse(text, dialect), registration=None)
         handle = self.engine.streaming.register(
             tree, name=secret, base=self.base, keep=True, view=not tree.stream_patterns
         )

@@ -19,7 +19,7 @@ from rheos.server.caching import Version, tag_of
 from rheos.server.host import Host
 from rheos.server.negotiation import choose
 from rheos.server.problems import Problem
-from rheos.server.views import SECOND, Content, View
+from rheos.server.views import SECOND, Content, Triple, View
 from rheos.sources.times import read_one
 from rheos.terms import XSD
 
@@ -75,20 +75,21 @@ class Linked:
     # --- RDF -------------------------------------------------------------------------------------------
 
     async def trdf(self, request: Request) -> Response:
-        return await self._s_graph(request, None)
+        return await self._read_stream(request, None)
 
     async def trdf_window(self, request: Request) -> Response:
-        return await self._s_graph(request, read_window(request))
+        return await self._read_stream(request, read_window(request))
 
     async def trdf_moment(self, request: Request) -> Response:
         name = self.known(request.path_params["name"])
         moment = read_moment(request.path_params["moment"])
         media = acceptable(request, RDF)
-        found = list(self.host.views.holding(name, moment))
-        if not found:
-            raise not_held(name, moment)
         path = f"{name}/{graphs.moment_path(moment)}"
-        triples = sorted({triple for _, content in found for triple in content.moments[moment]})
+        body, version = await run_in_threadpool(self._i_graph, name, moment, path, media)
+        return self._answer(request, path, body, media, version)
+
+    def _i_graph(self, name: str, moment: int, path: str, media: str) -> tuple[bytes, Version]:
+        found, triples = self.moment_of(name, moment)
         seen_in = sorted(self.host.base + (view.stream if view.lasting else view.name) for view, _ in found)
         body = in_format(
             media,
@@ -96,31 +97,38 @@ class Linked:
         )
         expires = max(leaves(view, content, moment) for view, content in found)
         # Which s-graphs see it may change within a second.
-        version = Version(tag_of(body), moment, expires, ambiguous=True)
-        return self._answer(request, path, body, media, version)
+        return body, Version(tag_of(body), moment, expires, ambiguous=True)
 
-    async def _s_graph(self, request: Request, window: Window | None) -> Response:
+    def moment_of(self, name: str, moment: int) -> tuple[list[tuple[View, Content]], list[Triple]]:
+        """The windows that hold a moment of a stream, and its triples."""
+        found = list(self.host.views.holding(name, moment))
+        if not found:
+            raise not_held(name, moment)
+        return found, sorted({triple for _, content in found for triple in content.moments[moment]})
+
+    async def _read_stream(self, request: Request, window: Window | None) -> Response:
         name = self.known(request.path_params["name"])
         media = acceptable(request, RDF)
         view, content = await self.view(name, window)
         path = name if window is None else f"{name}/{windows.path_of(window)}"
-        iri, key = self.host.base + path, f"{path} {media}"
-        expires = time.time_ns() // 1000 + SECOND if content is None else content.expires(view.window)
-        body = None if content is None else content.bodies.get(key)
-        if body is None:
-            stream, format = self.host.base + name, graphs.FORMATS[media]
-            body = await run_in_threadpool(
-                in_format, media, lambda: graphs.s_graph(iri, stream, view.window, content, expires, format)
-            )
-            if content is not None:
-                content.bodies[key] = body
-        version = Version(
-            tag_of(body),
-            None if content is None else content.at,
-            expires,
-            content is not None and content.same_second,
-        )
+        body, version = await run_in_threadpool(self._s_graph, name, view, content, path, media)
         return self._answer(request, path, body, media, version)
+
+    def _s_graph(
+        self, name: str, view: View, content: Content | None, path: str, media: str
+    ) -> tuple[bytes, Version]:
+        iri, stream, format = self.host.base + path, self.host.base + name, graphs.FORMATS[media]
+        if content is None:
+            expires = time.time_ns() // 1000 + SECOND
+            body = graphs.s_graph(iri, stream, view.window, None, expires, format)
+            return body, Version(tag_of(body), None, expires)
+        expires = content.expires(view.window)
+        known = content.bodies.get(f"{path} {media}")
+        body = known or in_format(
+            media, lambda: graphs.s_graph(iri, stream, view.window, content, expires, format)
+        )
+        content.bodies[f"{path} {media}"] = body
+        return body, Version(tag_of(body), content.at, expires, content.same_second)
 
     async def view(self, name: str, window: Window | None) -> tuple[View, Content | None]:
         """A view and what it holds; the first who asks waits a moment for that."""

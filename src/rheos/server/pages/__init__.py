@@ -14,8 +14,9 @@ The rest of the server knows of this package only `pages/handlers.py`, whose `Pa
 and which gets the `Host` (`host.streams`, `host.queries`, `host.config`) and `Linked`: `linked.known(name)`
 is 404 for what is no stream, `await linked.view(name, window)` gives the `View` of a window (None is the
 stream's own) and its `Content` or None: `content.at`, `content.moments` (microseconds → triples, terms as
-`rheos.answers.continuous.ntriples_term` shows them), `windows.path_of(view.window)`. A page that the browser
-fills by itself reads, as any client may (docs/server.md, /openapi.json):
+`rheos.answers.continuous.ntriples_term` shows them), `windows.path_of(view.window)`;
+`linked.moment_of(name, moment)` gives the triples of a moment, or is 404. A page that the browser fills by
+itself reads, as any client may (docs/server.md, /openapi.json):
 
     GET  /streams            {"streams": [{name, iri, kind, window, elements, late, bad, rate, lag, held,
                              time, ended, rates}]}: `rates` are elements a second of the last two minutes,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -14,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from rheos.algebra.streams import Window
 from rheos.server import graphs, windows
 from rheos.server.host import Host
-from rheos.server.linked import Linked, not_held, read_moment, read_window
+from rheos.server.linked import Linked, read_moment, read_window
 from rheos.server.pages import html
 
 
@@ -55,10 +56,7 @@ class Pages:
     async def moment(self, request: Request) -> Response:
         name = self.linked.known(request.path_params["name"])
         moment = read_moment(request.path_params["moment"])
-        found = list(self.host.views.holding(name, moment))
-        if not found:
-            raise not_held(name, moment)
-        triples = sorted({triple for _, content in found for triple in content.moments[moment]})
+        _, triples = await run_in_threadpool(self.linked.moment_of, name, moment)
         return respond(html.moment(name, moment, triples), f"/{quote(name)}/{graphs.moment_path(moment)}")
 
 
