@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ def city(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         state=tmp_path_factory.mktemp("details") / "state",
         streams=(StreamConfig("s"), StreamConfig("empty")),
         queries=(QueryConfig("all", SELECT), QueryConfig("now", NOW)),
-        limits=Limits(subscribers=2, streams=2, views=1, query=1000, body=2000, backlog=100_000),
+        limits=Limits(subscribers=2, streams=2, views=1, query=1000, body=2000, backlog=100_000, kept=20_000),
     )
     with served(config, spark) as host, client(host.base) as http:
         found = City(host, http)
@@ -148,3 +149,17 @@ def test_a_query_that_is_stopped_keeps_its_answers(city: City) -> None:
     assert city.http.post("/all", content="stop").json()["running"] is False
     with city.events("all", "0") as events:
         assert values(next(events), "o") == ("00:00", "o0")
+
+
+def test_who_comes_back_too_late_is_told_what_is_missing(city: City) -> None:
+    first = city.http.get("/now/answers").json()["answers"][0]["id"]
+    for second in range(100, 400, 15):
+        city.push("s", lines([("a", "p", f"late{second + n}", second + n) for n in range(15)]))
+    wait(lambda: city.query("now")["rows"] > 300, "more answers than are kept")
+    with city.events("now", str(first)) as events:
+        gap, after = next(events), next(events)
+    missing = json.loads(gap["data"])
+    assert (gap["event"], missing["after"]) == ("gap", first)
+    assert first < missing["until"] < int(after["id"])
+    kept = city.http.get("/now/answers?most=1000").json()["answers"]
+    assert (kept[0]["id"], kept[-1]["row"]["o"]["value"]) == (int(after["id"]), "http://ex/late398")

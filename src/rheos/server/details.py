@@ -72,7 +72,7 @@ class Details:
         checked = self.host.check_query(name, text, dialect)
         answers, error = list[dict[str, Any]](), None
         if seconds:
-            with self.host.trial(text, dialect, f"trial/{uuid.uuid4().hex}") as handle:
+            with self.host.trial(checked, dialect, f"trial/{uuid.uuid4().hex}") as handle:
                 answers = first_answers(handle, name, seconds)
                 error = handle.metrics.failure
         return {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rheos.algebra.streams import Window
 from rheos.engine import Engine
 from rheos.errors import QuerySyntaxError, RheosError
+from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.hosting import Hosting
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.registry import Handle
@@ -184,7 +185,7 @@ class Host:
             query.error = f"{kept.name} is the name of a stream now"
             return False
         try:
-            query.handle = self._register(self._parsed(kept.name, kept.text, kept.dialect), kept)
+            query.handle = self._register(self._parsed(kept.name, kept.text, kept.dialect), kept.name)
         except RheosError as error:
             query.error = str(error)
             return False
@@ -261,18 +262,15 @@ class Host:
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
-            kept = KeptQuery(name, text, dialect, since=self.answers.add(name) if known is None else 0)
             try:
-                handle = self._register(tree, kept, again=known is not None and known.handle is not None)
+                self._register(tree, name, dry=True)
             except RheosError:
-                if known is None:
-                    self.answers.forget(name)
-                else:
+                if known is not None:
                     self._open_view_of(known)
                 raise
-            if known is not None:
-                kept = replace(kept, since=self.answers.add(name))
-            query = self.queries[name] = Query(kept, handle)
+            # Its first answers may come before it is known here.
+            kept = KeptQuery(name, text, dialect, since=self.answers.add(name))
+            query = self.queries[name] = Query(kept, self._register(tree, name))
             self._open_view_of(query)
             self._save()
             return known is None
@@ -282,18 +280,15 @@ class Host:
         tree = self._parsed(name, text, dialect)
         if name in self.streams:
             raise Problem(409, f"{name} is the name of a stream that has a source")
-        return self.engine.streaming.register(
-            tree, name=name, base=self.base, keep=False, replace=True, dry=True
-        )
+        return self._register(tree, name, dry=True)
 
     @contextmanager
-    def trial(self, text: str, dialect: str, secret: str) -> Iterator[Handle]:
-        """A query that runs as long as the block, under a name that nobody sees: it makes no stream, and sees
-        what is still held for others."""
-        tree = replace(parse(text, dialect), registration=None)
-        handle = self.engine.streaming.register(
-            tree, name=secret, base=self.base, keep=True, view=not tree.stream_patterns
-        )
+    def trial(self, checked: Handle, dialect: str, secret: str) -> Iterator[Handle]:
+        """A query that was checked runs as long as the block, under a name that nobody sees: it makes no
+        stream, and one of C-SPARQL sees what is still held for others."""
+        tree = replace(parse(checked.text, dialect), registration=None)
+        view = isinstance(checked.registered.evaluation, Evaluation)
+        handle = self.engine.streaming.register(tree, name=secret, base=self.base, keep=True, view=view)
         try:
             self.engine.streaming.ask_for_batch()
             yield handle
@@ -332,8 +327,10 @@ class Host:
             raise QuerySyntaxError(message, tree.text, tree.registration.position)
         return tree
 
-    def _register(self, tree: ast.Query, kept: KeptQuery, *, again: bool = False) -> Handle:
-        return self.engine.streaming.register(tree, name=kept.name, base=self.base, keep=False, replace=again)
+    def _register(self, tree: ast.Query, name: str, *, dry: bool = False) -> Handle:
+        return self.engine.streaming.register(
+            tree, name=name, base=self.base, keep=False, replace=True, dry=dry
+        )
 
     def _check_readers(self, name: str, iri: str) -> None:
         """A stream that other queries read cannot go; views do not count."""

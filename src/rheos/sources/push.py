@@ -120,6 +120,8 @@ class PushLog:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        for above in (self.folder.parent, self.folder.parent.parent):
+            _sync(above)
         _trim(self.folder)
         known = segments(str(self.folder))
         if not known:
@@ -244,12 +246,17 @@ def _new_segment(folder: Path, position: int) -> Path:
     """An empty file, of which the folder knows even if the machine goes down now."""
     path = folder / f"{position:020}.nq"
     path.touch()
+    _sync(folder)
+    return path
+
+
+def _sync(folder: Path) -> None:
+    """Have what a folder lists on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return path
 
 
 def _trim(folder: Path) -> None:
