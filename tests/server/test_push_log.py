@@ -205,6 +205,13 @@ def test_a_stream_that_is_too_far_behind_takes_no_more(log: PushLog) -> None:
     assert push_one(3) == 1
 
 
+def test_who_comes_after_the_end_is_told(log: PushLog) -> None:
+    log.close()
+    with pytest.raises(Problem) as refused:
+        accept(log, "http://ex/s", line("a", "p", "b", 1).encode(), "application/n-quads", backlog=200)
+    assert (refused.value.status, refused.value.detail) == (507, "the stream was taken away")
+
+
 def test_a_log_that_was_emptied_goes_on_behind_what_it_had(log: PushLog) -> None:
     log.append(elements(line("a", "p", "b", 1)))
     log.forget()

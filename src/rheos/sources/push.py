@@ -11,6 +11,7 @@ seen is never lost, even with the machine, so that the same two offsets always g
 
 from __future__ import annotations
 
+import errno
 import itertools
 import mmap
 import os
@@ -170,6 +171,8 @@ class PushLog:
     def _write(self, together: Sequence[_Waiting]) -> None:
         failure = None
         try:
+            if self._file.closed:
+                raise OSError(errno.EBADF, "the stream was taken away")
             # The clock of a stream does not go back, or elements that came at the same moment would be late.
             self._clock = max(self._clock, time.time_ns() // 1000)
             records = b"".join(waiting.record(self._clock) for waiting in together)
