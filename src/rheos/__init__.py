@@ -12,6 +12,7 @@ from rheos.errors import (
     LoadError,
     QuerySyntaxError,
     RheosError,
+    TimeLimitError,
     UnsupportedError,
     UpdateError,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "QuerySyntaxError",
     "Result",
     "RheosError",
+    "TimeLimitError",
     "UnsupportedError",
     "UpdateError",
     "parse",

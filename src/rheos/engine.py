@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from textwrap import indent
@@ -19,7 +21,7 @@ from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
-from rheos.errors import RheosError, UnsupportedError, UpdateError
+from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
@@ -32,12 +34,14 @@ from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
 from rheos.store.revision import Revision
 from rheos.syntax import ast, grammar, parse_update
 from rheos.syntax import parse as parse_text
+from rheos.syntax.update_tree import Modify, Update
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from rheos.runtime.durable import Sink
+    from rheos.runtime.hosting import Hosting
     from rheos.runtime.loop import Writer
     from rheos.runtime.metrics import Metrics
     from rheos.runtime.registry import Handle
@@ -85,7 +89,8 @@ class Engine:
     With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
     data; a query may ask for another entailment than its engine.
 
-    `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file.
+    `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
+    the engine is part of a server, where streams and queries come and go: see `rheos.runtime.hosting`.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class Engine:
         dead_letters: str | os.PathLike[str] | None = None,
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
+        hosting: Hosting | None = None,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -118,6 +124,7 @@ class Engine:
         self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
+        self._hosting = hosting
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -135,13 +142,23 @@ class Engine:
         named graph `graph`; how many triples are new."""
         return self.graphs.load(source, graph=graph, base=base, data=data, format=format)
 
-    def update(self, text: str, *, base: str | None = None) -> int:
+    def update(
+        self,
+        text: str,
+        *,
+        base: str | None = None,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> int:
         """Change the static data by a SPARQL update: the number of triples that went and that came.
 
         All of its operations are done, as one step for queries that run meanwhile, or none: QuerySyntaxError
-        if the text is wrong, UpdateError or LoadError if an operation cannot be done.
+        if the text is wrong, UpdateError or LoadError if an operation cannot be done. The graphs are as if
+        every pattern said USING and USING NAMED; patterns have `timeout` seconds to be answered.
         """
-        tree = parse_update(text)
+        tree = using(parse_update(text), default_graphs, named_graphs)
+        deadline = None if timeout is None else time.monotonic() + timeout
         operations = translate_update(tree, base or self.base)
         if "SHA" in tree.text.upper() and not self.graphs.in_spark:
             # Functions that DuckDB got inside of a transaction, nobody else could get until its end.
@@ -150,7 +167,10 @@ class Engine:
         changed = 0
         with self.graphs.revise() as revision:
             updater = Updater(
-                self.graphs, revision, lambda where: self._solutions(where, revision), self._load_root
+                self.graphs,
+                revision,
+                lambda where: self._solutions(where, revision, deadline),
+                self._load_root,
             )
             for step, operation in zip(tree.steps, operations, strict=True):
                 try:
@@ -159,10 +179,11 @@ class Engine:
                     raise UpdateError(str(refusal), tree.text, step.operation.position) from None
         return changed
 
-    def _solutions(self, where: Query, revision: Revision) -> pa.Table:
+    def _solutions(self, where: Query, revision: Revision, deadline: float | None) -> pa.Table:
         plan = optimize(where, revision.statistics)
         executor = self.executor(graphs=revision)
-        return executor.run(compile_query(plan, executor.dialect))
+        left = None if deadline is None else deadline - time.monotonic()
+        return executor.run(compile_query(plan, executor.dialect), left)
 
     def clear(self) -> None:
         """Drop static data, streams and queries, and keep Spark."""
@@ -180,15 +201,24 @@ class Engine:
         execution: Execution | None = None,
         dialect: str = "auto",
         entailment: str | None = None,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> Result:
-        """The answer of a one-shot SPARQL query: the whole way from text to answer."""
+        """The answer of a one-shot SPARQL query: the whole way from text to answer.
+
+        The graphs, if any, stand in the place of the query's own FROM and FROM NAMED. TimeLimitError
+        if the answer takes longer than `timeout` seconds.
+        """
         a_dialect(dialect)
         tree = one_shot(parse_text(text, dialect))
+        if default_graphs or named_graphs:
+            tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
         algebra = entailing(translate(tree, base or self.base), self._entailment(entailment))
         plan = optimize(algebra, self.graphs.statistics_for(algebra))
         executor = self.executor(execution)
         statement = compile_query(plan, executor.dialect)
-        table = executor.run(statement)
+        table = executor.run(statement, timeout)
         if isinstance(plan.form, Ask):
             return Result.ask(table.num_rows > 0)
         prefixes = Names.of(tree, base or self.base).prefixes
@@ -211,6 +241,20 @@ class Engine:
     ) -> str:
         """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
         continuous query also its windows and instants, or what bounds its memory."""
+        return titled(
+            self.explanation(text, base=base, execution=execution, dialect=dialect, entailment=entailment)
+        )
+
+    def explanation(
+        self,
+        text: str,
+        *,
+        base: str | None = None,
+        execution: Execution | None = None,
+        dialect: str = "auto",
+        entailment: str | None = None,
+    ) -> dict[str, str]:
+        """The parts of `explain`, by their titles."""
         a_dialect(dialect)
         chosen = self._entailment(entailment)
         tree = parse_text(text, dialect)
@@ -218,18 +262,18 @@ class Engine:
             from rheos.runtime.explain import explained_detecting
 
             detecting = translate_detecting(tree, "query", base or self.base)
-            return titled(explained_detecting(under(detecting, chosen)))
+            return explained_detecting(under(detecting, chosen))
         if tree.stream_patterns:
             from rheos.runtime.explain import explained_arriving
 
             streams = self._stream_names() or [ANY_STREAM]
             arriving = translate_arriving(tree, "query", base or self.base, streams)
-            return titled(explained_arriving(under(arriving, chosen)))
+            return explained_arriving(under(arriving, chosen))
         if tree.is_continuous:
             from rheos.runtime.explain import explained
 
             continuous = translate_continuous(tree, "query", base or self.base)
-            return titled(explained(under(continuous, chosen), execution or self.execution))
+            return explained(under(continuous, chosen), execution or self.execution)
         algebra = entailing(translate(tree, base or self.base), chosen)
         plan = optimize(algebra, self.graphs.statistics_for(algebra))
         executor = self.executor(execution)
@@ -246,7 +290,7 @@ class Engine:
             if closure.seeds is not None:
                 parts[f"starting from, in {closure.view}"] = closure.seeds
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
-        return titled(parts)
+        return parts
 
     def _entailment(self, given: str | None) -> str:
         """The entailment that a query asks for, or else the engine's."""
@@ -291,6 +335,10 @@ class Engine:
         allowed = lateness // timedelta(microseconds=1) if isinstance(lateness, timedelta) else lateness
         self.streaming.add_stream(iri, source, lateness=allowed, idle=idle, follow=follow)
 
+    def remove_stream(self, iri: str) -> None:
+        """Forget a stream that no query reads, while streams do not run."""
+        self.streaming.remove_stream(iri)
+
     def register(
         self,
         text: str,
@@ -300,13 +348,28 @@ class Engine:
         base: str | None = None,
         keep: bool = True,
         entailment: str | None = None,
+        replace: bool = False,
+        view: bool = False,
     ) -> Handle:
         """Register a continuous query; what it reports is kept in the `results` of its handle, unless `keep`
-        is false, and given to the handle's subscribers."""
+        is false, and given to the handle's subscribers.
+
+        It may `replace` one of the same name, which stays if the new one is wrong. A `view` shows what its
+        windows hold now: of the instants that a batch completes it reports only the last, and it sees the
+        elements from before it was registered as far as they are still held. Only C-SPARQL has views.
+        """
         a_dialect(dialect)
         tree = parse_text(text, dialect)
         chosen = self._entailment(entailment)
-        return self.streaming.register(tree, name=name, base=base or self.base, keep=keep, entailment=chosen)
+        return self.streaming.register(
+            tree,
+            name=name,
+            base=base or self.base,
+            keep=keep,
+            entailment=chosen,
+            replace=replace,
+            view=view,
+        )
 
     def run(self, timeout: float | None = None) -> bool:
         """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""
@@ -344,6 +407,7 @@ class Engine:
                 dead_letters=self._dead_letters,
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,
+                hosting=self._hosting,
             )
         return self._streaming
 
@@ -383,6 +447,31 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def dataset(
+    position: Position, default_graphs: Sequence[str], named_graphs: Sequence[str]
+) -> tuple[ast.DatasetClause, ...]:
+    """Graphs that are given beside a text, as the clauses that it could have had."""
+    given = [*((graph, False) for graph in default_graphs), *((graph, True) for graph in named_graphs)]
+    return tuple(ast.DatasetClause(position, ast.Iri(position, graph), named) for graph, named in given)
+
+
+def using(tree: Update, default_graphs: Sequence[str], named_graphs: Sequence[str]) -> Update:
+    """An update whose patterns see these graphs, if there are any (SPARQL 1.1 Protocol, section 2.2.3)."""
+    if not default_graphs and not named_graphs:
+        return tree
+    steps = []
+    for step in tree.steps:
+        operation = step.operation
+        if isinstance(operation, Modify):
+            if operation.using or operation.with_graph is not None:
+                message = "graphs are given beside the update, so it may not say WITH or USING itself"
+                raise UpdateError(message, tree.text, operation.position)
+            given = dataset(operation.position, default_graphs, named_graphs)
+            step = replace(step, operation=replace(operation, using=given))
+        steps.append(step)
+    return replace(tree, steps=tuple(steps))
 
 
 def titled(parts: Mapping[str, str]) -> str:

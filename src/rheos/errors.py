@@ -63,6 +63,10 @@ class EvaluationError(RheosError):
     """A query that compiled could not be run to its end."""
 
 
+class TimeLimitError(EvaluationError):
+    """A query took longer than it was allowed to, and was stopped."""
+
+
 class CheckpointError(RheosError):
     """A run cannot go on from a checkpoint: what was there when it was made is missing, or has changed."""
 

@@ -89,6 +89,14 @@ def test_a_followed_directory_gives_whole_lines_as_they_come(tmp_path: Path) -> 
     assert more() == ["<http://ex/y>", "<http://ex/z>"]
 
 
+def test_a_line_that_is_not_utf8_is_bad_and_no_more() -> None:
+    good = line("a", "p", "b", 1).encode()
+    for count in (1, 500):  # one by one, and as a column
+        chunk = read_lines(good * count + b"<http://ex/\xff> rubbish\n" + good, "")
+        assert chunk.elements.num_rows == count + 1
+        assert [(bad.line, bad.text) for bad in chunk.bad] == [(count + 1, "<http://ex/\ufffd> rubbish\n")]
+
+
 def test_bad_lines_are_kept_with_number_and_reason() -> None:
     text = (
         "# a comment\n\n"

@@ -49,15 +49,23 @@ def _events(settings: Settings) -> None:
     run(settings)
 
 
+def _server(settings: Settings) -> None:
+    from rheos.bench.server import run
+
+    run(settings)
+
+
 BENCHMARKS: dict[str, Callable[[Settings], None]] = {
     "sparql": _sparql,
     "windows": _windows,
     "cqels": _cqels,
     "events": _events,
+    "server": _server,
 }
 SECTIONS: dict[str, tuple[str, ...]] = {
     "sparql": ("waiting", "volume"),
     "windows": ("windows", "queries", "live", "memory"),
     "cqels": ("queries", "sizes", "many", "shapes", "update"),
     "events": ("sequence", "average", "classes", "memory"),
+    "server": ("load",),
 }

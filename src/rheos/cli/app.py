@@ -12,6 +12,7 @@ from rheos.cli.options import (
     BaseOption,
     BatchOption,
     CheckpointOption,
+    ConfigOption,
     DataOption,
     DeadLettersOption,
     Dialect,
@@ -48,6 +49,7 @@ app = typer.Typer(
         "rheos query people.rq --data city.ttl",
         "rheos query -q 'SELECT * { ?s ?p ?o } LIMIT 5' --data city.ttl",
         "rheos explain people.rq --data city.ttl",
+        "rheos serve --config rheos.toml",
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -195,11 +197,30 @@ def explain(
 
 @app.command(
     epilog=examples(
+        "rheos serve",
+        "rheos serve --config city.toml",
+    )
+)
+def serve(config: ConfigOption = None) -> None:
+    """Serve streams as Linked Data, and let clients register queries, push elements and follow answers.
+
+    Without --config it is rheos.toml in the current folder that counts, if there is one. Listens on 127.0.0.1
+    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/configuration.md has all keys.
+    """
+    from rheos.cli.serve import serve
+
+    with reported():
+        serve(config)
+
+
+@app.command(
+    epilog=examples(
         "rheos bench",
         "rheos bench sparql --triples 100000",
         "rheos bench windows",
         "rheos bench windows --only live",
         "rheos bench cqels --only many",
+        "rheos bench server",
         "rheos bench sparql --quick",
     )
 )

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
+from rheos import durations
+
 # On a terminal, help has panels and colours; in a file or a pipe it is plain text.
 FANCY = sys.stdout.isatty()
-
-# Microseconds.
-UNITS = {"ms": 1000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
 
 class Execution(StrEnum):
@@ -114,13 +113,10 @@ def _named(value: str, option: str, what: str, name: str) -> tuple[str, str]:
 
 def microseconds(value: str | None, option: str) -> int | None:
     """A length of time such as `5s` or `250ms`, in the units of windows."""
-    if value is None:
-        return None
-    read = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", value.strip().lower())
-    if read is None:
-        wrong = f"expected a length of time such as 5s (units: {', '.join(UNITS)}), not {value!r}"
-        raise typer.BadParameter(wrong, param_hint=option)
-    return round(float(read[1]) * UNITS[read[2]])
+    try:
+        return None if value is None else durations.microseconds(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 QueryArgument = Annotated[
@@ -254,6 +250,10 @@ CheckpointOption = Annotated[
         metavar="DIR",
         help="Keep the state here: the same command goes on where it was interrupted, exactly once.",
     ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="What to serve, in TOML.", show_default="rheos.toml"),
 ]
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching directories for new files, until Ctrl-C.")

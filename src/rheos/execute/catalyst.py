@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rheos.errors import EvaluationError
 from rheos.execute.base import Graphs, named
+from rheos.execute.limits import limited_jobs
 from rheos.execute.session import map_in_arrow
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
@@ -45,14 +46,15 @@ class Catalyst:
         frame = spark.sql(statement.sql)
         return frame.toDF(*statement.columns) if statement.columns else frame
 
-    def run(self, statement: Statement) -> pa.Table:
+    def run(self, statement: Statement, timeout: float | None = None) -> pa.Table:
         from pyspark.errors import PySparkException
 
-        try:
-            return named(self.dataframe(statement).toArrow(), statement)
-        except PySparkException as error:
-            first, *_ = str(error).splitlines() or [type(error).__name__]
-            raise EvaluationError(f"Spark could not run the query: {first}") from error
+        with limited_jobs(self.session(), timeout):
+            try:
+                return named(self.dataframe(statement).toArrow(), statement)
+            except PySparkException as error:
+                first, *_ = str(error).splitlines() or [type(error).__name__]
+                raise EvaluationError(f"Spark could not run the query: {first}") from error
 
 
 def suit_to(spark: SparkSession, triples: int) -> None:

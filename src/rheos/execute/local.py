@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rheos.errors import EvaluationError
 from rheos.execute.base import Graphs, named
+from rheos.execute.limits import limited_cursor
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.functions import hashes
@@ -22,8 +23,8 @@ class Local:
     where: str = "DuckDB, in this process"
     dialect: Dialect = DUCKDB
 
-    def run(self, statement: Statement) -> pa.Table:
-        with self.graphs.cursor() as cursor:
+    def run(self, statement: Statement, timeout: float | None = None) -> pa.Table:
+        with self.graphs.cursor() as cursor, limited_cursor(cursor, timeout):
             if statement.entailed is not None:
                 self.graphs.entailments.make(cursor, statement.entailed, statement.sql)
             if "rheos_sha" in statement.sql:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ import pyarrow as pa
 from rheos.algebra.streams import ArrivalWindow, LogicalWindow, PhysicalWindow, RangeWindow, Window
 from rheos.errors import EvaluationError
 from rheos.execute.catalyst import closure_view
+from rheos.execute.limits import limited_jobs
 from rheos.execute.session import map_in_arrow
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import kept_in
@@ -146,10 +148,16 @@ class ByCatalyst(Evaluating):
     execution = "catalyst"
 
     def __post_init__(self) -> None:
-        self._elements: dict[str, str] = {}
-        self._windows = Batch(self.place, self._elements, self.filled)
         self._files = itertools.count(1)
         self._shown: set[str] = set()
+        self.forget()
+
+    def limited(self) -> AbstractContextManager[None]:
+        return limited_jobs(self.place.spark, self.control.limit)
+
+    def forget(self) -> None:
+        self._elements: dict[str, str] = {}
+        self._windows = Batch(self.place, self._elements, self.filled)
 
     @property
     def held(self) -> Mapping[str, Segments]:

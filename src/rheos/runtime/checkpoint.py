@@ -16,16 +16,30 @@ from rheos.runtime.buffers import Progress
 from rheos.runtime.registry import Registry
 
 
-def go_on(record: Mapping[str, Any], registry: Registry, folder: Path, warn: Callable[[str], None]) -> None:
-    """Have each query see from the streams what it would have seen in the run that left the record."""
+def go_on(
+    record: Mapping[str, Any],
+    registry: Registry,
+    folder: Path,
+    warn: Callable[[str], None],
+    *,
+    hosted: bool = False,
+) -> None:
+    """Have each query see from the streams what it would have seen in the run that left the record. In a
+    `hosted` engine a query that is another now is a new one, and one that is gone is gone."""
     found = differences(record, registry)
-    if found:
+    since = record["since"]
+    if hosted:
+        now = registry.described()["queries"]
+        since = {name: seen for name, seen in since.items() if now.get(name) == record["queries"].get(name)}
+    elif found:
         raise CheckpointError(
             f"the checkpoint {folder} was made with other queries or streams: {'; '.join(found)}. "
             "It goes on with the same ones; for others, take another folder"
         )
     progress = {stream: Progress(**values) for stream, values in record["progress"].items()}
-    for name in registry.go_on(record["since"], registry.now(progress, record["reached"])):
+    for name in registry.go_on(since, registry.now(progress, record["reached"])):
+        if registry.handles[name].registered.is_view:
+            continue
         how = "was stopped in" if name in record["queries"] else "is new to"
         warn(f"the query {name} {how} the checkpoint {folder}: it sees what comes from now on")
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
+from rheos.errors import TimeLimitError
 from rheos.runtime.arriving import Arrival, Novelty, Prepared, apart
 from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Progress
 from rheos.runtime.circle import Derived, Rule
@@ -88,6 +90,14 @@ class Evaluating(ABC):
     def derive(self, stream: str, elements: pa.RecordBatch) -> None:
         """Add to a stream what a query made of it."""
 
+    @abstractmethod
+    def limited(self) -> AbstractContextManager[None]:
+        """A block in which a query is evaluated: TimeLimitError when it takes longer than it may."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Do without what a query has made that was stopped half-way."""
+
     def all(self) -> None:
         relatives = {name: family for family in self.families for name in family.members}
         circles = {q.name: found for found in components(self.queries) if is_circle(found) for q in found}
@@ -100,14 +110,21 @@ class Evaluating(ABC):
             began = time.perf_counter()
             span = self.span(query)
             together, found = [query], dict[str, Answers]()
-            if isinstance(query.evaluation, Arrival):
-                family = relatives[query.name]
-                members, spans = set(family.members), dict[Hashable, Span]()
-                together = [q for q in self.queries if q.name in members and self.span(q, spans) == span]
-                if span.after < span.until:
-                    found = self.new(family, together, span)
-            elif query.evaluation.due(span.after, span.until):
-                found[query.name] = self.answered(query.evaluation, span)
+            try:
+                with self.limited():
+                    if isinstance(query.evaluation, Arrival):
+                        family = relatives[query.name]
+                        members, spans = set(family.members), dict[Hashable, Span]()
+                        together = [
+                            q for q in self.queries if q.name in members and self.span(q, spans) == span
+                        ]
+                        if span.after < span.until:
+                            found = self.new(family, together, span)
+                    elif query.evaluation.due(span.after, span.until):
+                        found[query.name] = self.answered(query.evaluation, span)
+            except TimeLimitError as error:
+                self.results.failures |= {other.name: str(error) for other in together}
+                self.forget()
             took = (time.perf_counter() - began) * 1000 / len(together)
             for other in together:
                 self.note(other, found.get(other.name), span, took)
@@ -132,7 +149,12 @@ class Evaluating(ABC):
             and query.derived is not None
             and (span := spans[query.name]).after < until
         ]
-        found = self.fixpoint(rules, until) if rules else Derived({})
+        try:
+            with self.limited():
+                found = self.fixpoint(rules, until) if rules else Derived({})
+        except TimeLimitError as error:
+            found = Derived({}, str(error))
+            self.forget()
         took = (time.perf_counter() - began) * 1000 / len(together)
         for query in together:
             rows = found.solutions.get(query.name)

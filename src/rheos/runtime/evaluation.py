@@ -44,11 +44,12 @@ class Evaluation:
     query: Continuous
     statement: ContinuousStatement
     derivations: Derivations | None = None  # what the elements of its streams entail
+    view: bool = False  # of the instants of a batch only the last is of interest
 
     @classmethod
-    def of(cls, query: Continuous, dialect: Dialect = DUCKDB) -> Evaluation:
+    def of(cls, query: Continuous, dialect: Dialect = DUCKDB, *, view: bool = False) -> Evaluation:
         derivations = derivations_for(query.query, asked_of(query.query))
-        return cls(query, compile_continuous(query, dialect), derivations)
+        return cls(query, compile_continuous(query, dialect), derivations, view)
 
     @property
     def streams(self) -> frozenset[str]:
@@ -126,6 +127,8 @@ class Batch:
                 pa.table({"instant": times, "at": times})
             )  # fmt: skip
         instants = self._instants[name]
+        if evaluation.view:
+            instants = instants.slice(max(0, len(instants) - 1))
         if not len(instants):
             return Answers(instants, nothing(evaluation.statement))
         found = []

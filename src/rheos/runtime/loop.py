@@ -36,7 +36,7 @@ from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.kept import KeptTables
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
-from rheos.runtime.registry import Registry
+from rheos.runtime.registry import Handle, Registry
 from rheos.runtime.segments import Segments
 from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
@@ -89,6 +89,7 @@ class Loop:
     execution: str = "auto"
     batch_bytes: int = BATCH_BYTES
     warn: Callable[[str], None] = print
+    limit: float | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
@@ -172,6 +173,14 @@ class Loop:
     def active(self) -> bool:
         return self._query is not None and self._query.isActive and not self.finished.is_set()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the loop has come to an end that nobody asked for."""
+        query = self._query
+        if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
+            return None
+        return self._failure or query.exception() or EvaluationError("Spark has stopped reading the streams")
+
     def now(self) -> dict[str, int]:
         """How far each stream is, derived ones too."""
         return self.registry.now(self.progress, self.reached)
@@ -185,7 +194,7 @@ class Loop:
             )
             for name in self.streams
         }
-        queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
+        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
         return Metrics(streams, queries, self.batches, self._kept.milliseconds)
 
     # --- a batch -----------------------------------------------------------------------------------
@@ -208,6 +217,8 @@ class Loop:
                 self._batch_thread = None
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
+        for gone in self.registry.removed():
+            self.reached.pop(gone, None)
         plan = self.registry.plan(self.streams, self._cores(), self._is_large)
         ending = self._frames_read
         control = Control(
@@ -219,6 +230,7 @@ class Loop:
             dict(self.registry.since),
             self.segments,
             self._kept.up_to_date(plan.static_parts),
+            self.limit,
         )
         collected = self._collected(frame, plan, control)
         self.registry.flows |= collected.flows
@@ -231,13 +243,18 @@ class Loop:
             }
         self.reached = {**self.reached, **collected.reached}
         self.segments = {**self.segments, **collected.segments}
-        self._failing = collected.failures
-        self._say(number, collected.reports, collected.letters)
+        handles = self._handles(plan) if collected.failures else {}
+        failing = {
+            name: reason
+            for name, reason in collected.failures.items()
+            if name in handles and self._is_current(handles[name])
+        }
+        self._failing = failing
+        self._say(number, self._heard(plan, collected.reports), collected.letters)
         self._failing = {}
-        for reason in dict.fromkeys(collected.failures.values()):
-            self.warn(f"{reason}; stopped, the other queries go on")
-        for name, reason in collected.failures.items():
-            self.registry.fail(name, reason)
+        for name, reason in failing.items():
+            handles[name].fail(reason)
+            self.warn(f"the query {name} was stopped: {reason}")
         if self.all_ended():
             self.finished.set()
 
@@ -285,7 +302,8 @@ class Loop:
             return query  # its statements are made when it is known what there is to join
         known = self._compiled.get(query.name)
         if known is None or known.info is not query.info:
-            known = replace(query, evaluation=Evaluation.of(query.evaluation.query, SPARK))
+            evaluation = Evaluation.of(query.evaluation.query, SPARK, view=query.evaluation.view)
+            known = replace(query, evaluation=evaluation)
             self._compiled[query.name] = known
         return known
 
@@ -333,11 +351,11 @@ class Loop:
         chunks = frame.selectExpr(f"explode(CASE stream {cases} END) AS group", "*")
         return tickets.union(chunks).repartitionById(count, "group")
 
-    def _say(self, number: int, reports: list[Report], letters: list[DeadLetter]) -> None:
+    def _say(self, number: int, reports: list[tuple[Handle, Report]], letters: list[DeadLetter]) -> None:
         """Make the batch durable, then tell everybody."""
         said = {}
         if self.output.writer is not None:
-            tables = [(self.registry.handles[r.query].info, r.answers.rows) for r in self._known(reports)]
+            tables = [(handle.info, report.answers.rows) for handle, report in reports]
             head = self.output.writer.header() if self._done < 0 else b""
             said["answers"] = head + self.output.writer.batch(tables)
         if letters:
@@ -346,14 +364,25 @@ class Loop:
         self._done = number
         self.batches += 1
         self._emit(number, said)
-        for report in self._known(reports):
-            handle = self.registry.handles.get(report.query)
-            if handle is not None:
+        for handle, report in reports:
+            if self._is_current(handle):
                 handle.report(report.answers, report.milliseconds, report.execution)
 
-    def _known(self, reports: list[Report]) -> list[Report]:
-        """Without those of queries that were stopped while the batch ran."""
-        return [report for report in reports if self.registry.runs(report.query)]
+    def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
+        """Who hears of which report: without those of queries that were stopped or replaced while the batch
+        ran."""
+        handles = self._handles(plan)
+        found = ((handles.get(report.query), report) for report in reports)
+        return [(handle, report) for handle, report in found if handle and self._is_current(handle)]
+
+    def _handles(self, plan: Plan) -> dict[str, Handle]:
+        """The queries of a plan that are still the ones that are registered."""
+        known = dict(self.registry.handles)
+        planned = (query for group in (*plan.groups, plan.catalyst) for query in group)
+        return {q.name: known[q.name] for q in planned if q.name in known and known[q.name].registered is q}
+
+    def _is_current(self, handle: Handle) -> bool:
+        return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
 
     def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
         for channel, sink in (("answers", self.output.sink), ("letters", self.output.letters)):
@@ -383,10 +412,13 @@ class Loop:
             return
         self._done, record = found
         self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
-        self.reached = record["reached"]
+        # A view has nothing to go on with: it shows again what is there.
+        views = {name for name, handle in self.registry.handles.items() if handle.registered.is_view}
+        self.reached = {name: time for name, time in record["reached"].items() if name not in views}
         self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
         for name, reason in record.get("failures", {}).items():
-            self.registry.fail(name, reason)
+            if name in self.registry.handles:
+                self.registry.handles[name].fail(reason)
         self._emit_rest(self._done)
         if self.all_ended():
             self.finished.set()
@@ -429,7 +461,7 @@ class Loop:
         """Notice, as long as streams flow, that one has fallen silent, and ask for a batch then."""
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
-                self._ask_for_batch()
+                self.ask_for_batch()
 
     def _notice_frames_read(self, query: StreamingQuery) -> None:
         """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
@@ -442,12 +474,13 @@ class Loop:
         status = query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             self._frames_read = True
-            self._ask_for_batch()
+            self.ask_for_batch()
 
     def _frames(self) -> set[str]:
         return {name for name, stream in self.streams.items() if stream.source is None}
 
-    def _ask_for_batch(self) -> None:
+    def ask_for_batch(self) -> None:
+        """Have a batch run although nothing was read."""
         self._beat.write_text(str(time.time_ns()))
 
     def _warn_of_zones(self, progress: Mapping[str, Progress]) -> None:

@@ -28,13 +28,21 @@ class StreamMetrics:
 
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
-    """A query: the instants and rows that it reported, and how long and where its last evaluation ran."""
+    """A query: the instants and rows that it reported, how long and where its last evaluation ran, and how
+    often and how long it was evaluated in all. `failure` says why it was stopped by the engine."""
 
     instants: int = 0
     rows: int = 0
     milliseconds: float | None = None
     execution: str | None = None
     running: bool = True
+    evaluations: int = 0
+    total_milliseconds: float = 0.0
+    failure: str | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        return self.total_milliseconds / 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,11 @@ class Registered:
         return self.info.name
 
     @property
+    def is_view(self) -> bool:
+        """Whether it shows what is, rather than reporting all that was."""
+        return isinstance(self.evaluation, Evaluation) and self.evaluation.view
+
+    @property
     def streams(self) -> frozenset[str]:
         return self.evaluation.streams
 
@@ -157,6 +162,7 @@ class Control:
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)
     kept: Mapping[str, KeptTable] = field(default_factory=dict)
+    limit: float | None = None  # how many seconds a query may take
 
 
 def relatives(queries: Sequence[Registered]) -> tuple[Relatives, ...]:

@@ -82,7 +82,6 @@ class Handle:
         self.entailment = entailment
         self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
-        self.failure: str | None = None  # why it was stopped, if not by its user
         self._keep = keep
         self._results: list[Answer] = []
         self._callbacks: list[Callback] = []
@@ -123,10 +122,12 @@ class Handle:
     def stop(self) -> None:
         """Report nothing more, until `start`."""
         self._registry.halt(self.name)
+        self.metrics = replace(self.metrics, running=False)
 
     def start(self) -> None:
         """Go on with the elements that come from now on."""
         self._registry.resume(self.name)
+        self.metrics = replace(self.metrics, running=True, failure=None)
 
     def unregister(self) -> None:
         """Forget the query."""
@@ -147,6 +148,8 @@ class Handle:
             milliseconds,
             execution,
             self.running,
+            before.evaluations + 1,
+            before.total_milliseconds + milliseconds,
         )
         if not self._keep and not self._callbacks:
             return
@@ -155,6 +158,11 @@ class Handle:
                 self._results.append(answer)
             for callback in list(self._callbacks):
                 callback(answer)
+
+    def fail(self, reason: str) -> None:
+        """Report nothing more, because the query cannot be evaluated."""
+        self.stop()
+        self.metrics = replace(self.metrics, running=False, failure=reason)
 
     def __repr__(self) -> str:
         return f"<query {self.name}, {'running' if self.running else 'stopped'}>"
@@ -173,6 +181,7 @@ class Registry:
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._halted: set[str] = set()
+        self._removed: set[str] = set()
         self._versions = itertools.count(1)
         self._version = next(self._versions)
         self._now: Callable[[], Mapping[str, int]] = dict
@@ -192,44 +201,60 @@ class Registry:
         base: str = DEFAULT_BASE,
         keep: bool = True,
         entailment: str = "none",
+        replace: bool = False,
+        checked: bool = False,
+        dry: bool = False,
     ) -> Handle:
+        """Take in a query, in the place of one of its name if it may `replace` that. It is `checked` whether
+        the streams that it names are there, which may else come later. A `dry` one is only looked at."""
         with self._lock:
             name = registered.name
-            if name in self.handles:
+            known = self.handles.get(name)
+            if known is not None and not replace:
                 raise RheosError(f"there is a query {name} already: unregister it, or use another name")
-            known = [handle.registered for handle in self.handles.values()]
-            *others, registered = self._resolved([*known, registered])
+            if known is not None and known.registered.derived != registered.derived:
+                self._check_unread(known)
             if registered.derived is not None and registered.derived in self.sources:
                 raise RheosError(
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
+            others = [handle.registered for handle in self.handles.values() if handle is not known]
             # Only one that makes a stream closes a circle.
+            *others, registered = self._resolved([*others, registered])
             for together in components([*others, registered] if registered.derived is not None else []):
                 if is_circle(together):
                     check_circle(together)
             handle = Handle(self, registered, text, base, named, keep, entailment)
+            if checked:
+                self._check(handle, {*(query.derived for query in others), registered.derived})
+            if dry:
+                return handle
             self.handles[name] = handle
-            if others != known:
-                self.resolve()
+            self._halted.discard(name)
+            if isinstance(registered.evaluation, Detection) and registered.derived is not None:
+                self.resolve()  # others may read what it makes
             self._from_now(registered)
             self._version = next(self._versions)
             return handle
 
+    def _check_unread(self, handle: Handle) -> None:
+        readers = [
+            other.name
+            for other in self.handles.values()
+            if other is not handle and handle.registered.derived in other.registered.streams
+        ]
+        if readers:
+            raise RheosError(f"{handle.name} makes a stream that is read by {', '.join(sorted(readers))}")
+
     def remove(self, name: str) -> None:
         with self._lock:
             handle = self._known(name)
-            readers = [
-                other.name
-                for other in self.handles.values()
-                if other is not handle
-                and any(handle.registered.derived == stream for stream, _ in other.named)
-            ]
-            if readers:
-                raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")
+            self._check_unread(handle)
             del self.handles[name]
             if isinstance(handle.registered.evaluation, Detection):
                 self.resolve()
             self._halted.discard(name)
+            self._removed.add(name)
             self.since.pop(name, None)
             self._version = next(self._versions)
 
@@ -262,6 +287,11 @@ class Registry:
                 query = replace(query, evaluation=replace(evaluation, streams=read))
             found.append(query)
         return found
+    def removed(self) -> set[str]:
+        """The names of queries that went since this was last asked; others may have them by now."""
+        with self._lock:
+            found, self._removed = self._removed, set()
+            return found
 
     def halt(self, name: str) -> None:
         with self._lock:
@@ -269,21 +299,14 @@ class Registry:
             self._halted.add(name)
             self._version = next(self._versions)
 
-    def fail(self, name: str, reason: str) -> None:
-        """Stop a query that cannot go on."""
-        with self._lock:
-            if name in self.handles:
-                self.handles[name].failure = reason
-                self.halt(name)
-
     def failures(self) -> dict[str, str]:
         """Why queries were stopped that could not go on."""
-        return {name: h.failure for name, h in self.handles.items() if h.failure is not None}
+        return {name: h.metrics.failure for name, h in self.handles.items() if h.metrics.failure}
 
     def resume(self, name: str) -> None:
         with self._lock:
             handle = self._known(name)
-            handle.failure = None
+            handle.metrics = replace(handle.metrics, failure=None)
             if name in self._halted:
                 self._halted.discard(name)
                 self._from_now(handle.registered)
@@ -374,9 +397,12 @@ class Registry:
         """Every stream that a query names must be there before anything runs."""
         made = {handle.registered.derived for handle in self.handles.values()}
         for handle in self.handles.values():
-            for stream, position in handle.named:
-                if stream not in self.sources and stream not in made:
-                    raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
+            self._check(handle, made)
+
+    def _check(self, handle: Handle, made: set[str | None]) -> None:
+        for stream, position in handle.named:
+            if stream not in self.sources and stream not in made:
+                raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
 
     def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
         known = sorted({*self.sources, *(name for name in made if name is not None)})
@@ -389,6 +415,9 @@ class Registry:
         return self.handles[name]
 
     def _from_now(self, registered: Registered) -> None:
+        if registered.is_view:
+            self.since[registered.name] = {}
+            return
         now = self._now()
         since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
         self.since[registered.name] = since

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from rheos.execute.limits import limited_cursor
 from rheos.runtime import consuming
 from rheos.runtime.arriving import Arrival, ArrivingBatch, Novelty, Prepared
 from rheos.runtime.buffers import Buffer, DeadLetter, Progress, arrive
@@ -41,7 +43,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)  # queries that cannot go on, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,13 @@ class InTask(Evaluating):
     place: DuckPlace
 
     def __post_init__(self) -> None:
+        self.forget()
+        self._readers = Counter(stream for query in self.queries for stream in query.streams)
+
+    def limited(self) -> AbstractContextManager[None]:
+        return limited_cursor(self.place.cursor, self.control.limit)
+
+    def forget(self) -> None:
         self._elements: dict[str, str] = {}
         sizes = {name: table.size for name, table in self.control.kept.items()}
         filled = frozenset(name for name, size in sizes.items() if size.rows)
@@ -127,7 +136,6 @@ class InTask(Evaluating):
         several = work(self.queries) >= TABLE_QUERIES
         self._arriving = ArrivingBatch(self.place, placed, sizes, several)
         self._detecting = DetectingBatch(self.place, placed, filled)
-        self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
     @property
     def held(self) -> Mapping[str, Buffer]:

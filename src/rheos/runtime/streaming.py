@@ -25,6 +25,7 @@ from rheos.runtime.checkpoint import go_on
 from rheos.runtime.detecting import Detection
 from rheos.runtime.durable import Journal
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.hosting import Hosting
 from rheos.runtime.loop import Loop, Output, Writer
 from rheos.runtime.metrics import Metrics, StreamMetrics
 from rheos.runtime.plan import Registered
@@ -57,6 +58,7 @@ class Streaming:
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
+        hosting: Hosting | None = None,
     ) -> None:
         self._session = session
         self._graphs = graphs
@@ -64,7 +66,11 @@ class Streaming:
         self._dead_letters = dead_letters
         self._batch_bytes = batch_bytes
         self._execution = execution
-        self.registry = Registry(derivations=lambda schema: graphs.entailments.closure(schema).derivations)
+        self._hosting = hosting
+        self._warn = warn if hosting is None else hosting.warn
+        self.registry = Registry(
+            derivations=lambda schema: graphs.entailments.closure(schema).derivations
+        )
         self.streams: dict[str, Stream] = {}
         self.output = Output()
         self.loop: Loop | None = None
@@ -90,8 +96,29 @@ class Streaming:
             self.streams[term] = Stream(None, lateness or 0, idle, opened)
         self.registry.sources.add(term)
 
+    def remove_stream(self, name: str) -> None:
+        term = iri(absolute(name))
+        if term not in self.streams:
+            raise RheosError(f"there is no stream {name}")
+        if self.loop is not None and self.loop.active:
+            raise RheosError(f"streams are running: stop() before removing {name}, then start() again")
+        readers = sorted(h.name for h in self.registry.handles.values() if term in h.registered.streams)
+        if readers:
+            raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
+        del self.streams[term]
+        self.registry.sources.discard(term)
+
     def register(
-        self, tree: ast.Query, *, name: str | None, base: str, keep: bool, entailment: str = "none"
+        self,
+        tree: ast.Query,
+        *,
+        name: str | None,
+        base: str,
+        keep: bool,
+        entailment: str = "none",
+        replace: bool = False,
+        view: bool = False,
+        dry: bool = False,
     ) -> Handle:
         if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
             where = tree.registration.position if tree.registration else tree.position
@@ -104,7 +131,7 @@ class Streaming:
         if tree.registration is None and name is None:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
-        query, evaluation, variables = self._evaluation(tree, name or "", base, entailment)
+        query, evaluation, variables = self._evaluation(tree, name or "", base, entailment, view=view)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
         variables = variables if kind == "select" else ()
@@ -119,22 +146,25 @@ class Streaming:
         named = [(clause.iri, clause.position) for clause in tree.streams]
         named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
         streams = [(iri(names.iri(stream)), position) for stream, position in named]
-        running = self.loop is not None and self.loop.active
-        handle = self.registry.add(
-            registered, tree.text, streams, base=base, keep=keep, entailment=entailment
+        checked = self._hosting is not None or (self.loop is not None and self.loop.active)
+        return self.registry.add(
+            registered,
+            tree.text,
+            streams,
+            base=base,
+            keep=keep,
+            entailment=entailment,
+            replace=replace,
+            checked=checked,
+            dry=dry,
         )
-        if running:
-            try:
-                self.registry.check()
-            except RheosError:
-                self.registry.remove(handle.name)
-                raise
-        return handle
 
     def _evaluation(
-        self, tree: ast.Query, name: str, base: str, entailment: str
+        self, tree: ast.Query, name: str, base: str, entailment: str, *, view: bool
     ) -> tuple[Continuous | Arriving | Detecting, Evaluation | Arrival | Detection, tuple[str, ...]]:
         """A query as it is evaluated, by its language, and the variables that it answers."""
+        if view and (tree.dialect == "epsparql" or tree.stream_patterns):
+            raise UnsupportedError("a view is a query of C-SPARQL", tree.text, tree.position)
         if tree.dialect == "epsparql":
             detecting = under(translate_detecting(tree, name, base), entailment)
             asked = detecting.query.form
@@ -148,7 +178,7 @@ class Streaming:
             variables = form.variables if isinstance(form, Select) else ()
             return arriving, Arrival.of(arriving), variables
         continuous = optimize_continuous(under(translate_continuous(tree, name, base), entailment))
-        evaluation = Evaluation.of(continuous)
+        evaluation = Evaluation.of(continuous, view=view)
         return continuous, evaluation, evaluation.statement.columns
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
@@ -157,7 +187,7 @@ class Streaming:
     def start(self) -> None:
         if self.loop is not None and self.loop.active:
             return
-        if not self.registry.handles:
+        if not self.registry.handles and self._hosting is None:
             raise RheosError("no query is registered: there is nothing to run")
         journal = self._opened_journal()
         self.registry.resolve()
@@ -165,8 +195,10 @@ class Streaming:
         session = self._session()
         if self.checkpoint is None and not (session.sparkContext.master or "").startswith("local"):
             raise EnvironmentFault("on a cluster, streams need a checkpoint folder that all its machines see")
-        read = {stream for handle in self.registry.handles.values() for stream in handle.registered.streams}
-        used = {name: stream for name, stream in self.streams.items() if name in read}
+        used = dict(self.streams)
+        if self._hosting is None:
+            read = {name for handle in self.registry.handles.values() for name in handle.registered.streams}
+            used = {name: stream for name, stream in used.items() if name in read}
         self.output.letters = self._letters()
         self.loop = Loop(
             session,
@@ -177,7 +209,8 @@ class Streaming:
             self.output,
             "task" if self._execution == "local" else self._execution,
             self._batch_bytes,
-            warn=warn,
+            warn=self._warn,
+            limit=None if self._hosting is None else self._hosting.limit,
         )
         for stream in used.values():
             if isinstance(stream.source, Spool):
@@ -198,10 +231,20 @@ class Streaming:
         if self.loop is not None:
             self.loop.stop()
 
+    def ask_for_batch(self) -> None:
+        """Have queries evaluated although no stream has anything new."""
+        if self.loop is not None:
+            self.loop.ask_for_batch()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why streams no longer flow although they should."""
+        return None if self.loop is None else self.loop.failure
+
     def metrics(self) -> Metrics:
         if self.loop is not None:
             return self.loop.metrics()
-        queries = {name: handle.metrics for name, handle in self.registry.handles.items()}
+        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
         return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
 
     def clear(self) -> None:
@@ -243,7 +286,7 @@ class Streaming:
             found = journal.last()
             if found is not None:
                 try:
-                    go_on(found[1], self.registry, self.folder, warn)
+                    go_on(found[1], self.registry, self.folder, self._warn, hosted=self._hosting is not None)
                 except CheckpointError:
                     journal.close()
                     raise

@@ -54,10 +54,22 @@ def is_document(path: str, head: bytes | None = None) -> bool:
     return quads > 0
 
 
-def read_document(data: bytes, path: str, blank_prefix: str) -> Chunk:
-    """The elements of a document. One that cannot be read is bad as a whole."""
-    format = formats.by_path(path)
-    base = None if format == formats.N_QUADS else "file://" + os.path.abspath(path)
+def read_document(
+    data: bytes,
+    path: str,
+    blank_prefix: str,
+    *,
+    format: ox.RdfFormat | None = None,
+    base: str | None = None,
+    untimed: int | None = None,
+) -> Chunk:
+    """The elements of a document. One that cannot be read is bad as a whole.
+
+    Format and base are those of a file of that path, if they are not given. `untimed` is the time of triples
+    that have none, if that is allowed.
+    """
+    format = format or formats.by_path(path)
+    base = None if format == formats.N_QUADS else base or "file://" + os.path.abspath(path)
     try:
         quads = list(ox.parse(data, format, base_iri=base))
         terms = [[exact_term(term) for term in (q.subject, q.predicate, q.object)] for q in quads]
@@ -76,14 +88,20 @@ def read_document(data: bytes, path: str, blank_prefix: str) -> Chunk:
             except ValueError as error:
                 bad.append(BadLine(0, str(quad), str(error)))
     graphs = {quad.graph_name for quad in quads}
-    rows = []
+    rows: list[int] = []
+    found: list[int] = []
     for number, quad in enumerate(quads):
         if quad.graph_name in known:
             rows.append(number)
-        elif quad.subject not in graphs and quad.predicate != GENERATED_AT:
-            # What the default graph says of a graph is about the stream, not in it; the rest is lost.
+            found.append(known[quad.graph_name])
+        elif quad.subject in graphs or quad.predicate == GENERATED_AT:
+            pass  # what is said of a graph is about the stream, not in it
+        elif untimed is not None:
+            rows.append(number)
+            found.append(untimed)
+        else:
             bad.append(BadLine(0, str(quad), "the triple is in no graph that has a prov:generatedAtTime"))
-    moments = np.array([known[quads[number].graph_name] for number in rows], np.int64)
+    moments = np.array(found, np.int64)
     columns = [
         rename_blanks(pa.array([terms[number][place] for number in rows], pa.string()), blank_prefix)
         for place in range(3)

@@ -3,12 +3,15 @@
 One element a line: a triple, its time, and for an interval a second time, its end.
 
     <http://ex/t1> <http://ex/registers> <http://ex/car7> "2026-01-01T00:00:05Z"^^<…dateTime> .
+
+Who may leave the time to the reader leaves it out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +30,7 @@ _END = re.compile(rb"[ \t]*\.[ \t]*(?:#[^\n]*)?[\r\n]*")
 _NOTHING = re.compile(rb"\s*(?:#.*)?\s*", re.DOTALL)
 
 
-def _element(line: bytes) -> list[tuple[Term, ...]]:
+def _element(line: bytes, *, untimed: bool = False) -> list[tuple[Term, ...]]:
     """The terms of one line: pyoxigraph judges the triple, what follows it are the times."""
     if _NOTHING.fullmatch(line):
         return []
@@ -41,7 +44,7 @@ def _element(line: bytes) -> list[tuple[Term, ...]]:
         found.append(term[0])
         position = term.end()
     triple = b" ".join(found[:3]) + b" ."
-    if len(found) < 4 or _END.fullmatch(line, position) is None:
+    if len(found) < (3 if untimed else 4) or _END.fullmatch(line, position) is None:
         # Where the triple is the fault, the parser says it best.
         list(ox.parse(triple if len(found) >= 3 else line, ox.RdfFormat.N_TRIPLES))
         missing = "there is no time after the triple" if len(found) == 3 else "a dot and the line's end"
@@ -49,13 +52,14 @@ def _element(line: bytes) -> list[tuple[Term, ...]]:
     [quad] = ox.parse(triple, ox.RdfFormat.N_TRIPLES)
     moments = [term.decode(errors="replace") for term in found[3:]]
     terms = (exact_term(quad.subject), exact_term(quad.predicate), exact_term(quad.object))
-    return [(*terms, moments[0], moments[1] if len(moments) == 2 else None)]
+    return [(*terms, *moments, *[None] * (2 - len(moments)))]
 
 
 # So much text is parsed at once: with more, its columns no longer fit into the processor's cache.
 CHUNK_BYTES = 4 << 20
 
 SHAPE = Shape(rf"{TRIPLE} {LITERAL}(?: {LITERAL})?", 5, _element)
+UNTIMED_SHAPE = Shape(rf"{TRIPLE}(?: {LITERAL})?(?: {LITERAL})?", 5, partial(_element, untimed=True))
 
 
 def read_chunks(text: bytes, blank_prefix: str, place: str, *, first: bool) -> Iterator[Chunk]:
@@ -67,13 +71,15 @@ def read_chunks(text: bytes, blank_prefix: str, place: str, *, first: bool) -> I
         position = end
 
 
-def read_lines(text: bytes, blank_prefix: str, place: str = "", *, first: bool = False) -> Chunk:
-    """The chunk of some whole lines."""
+def read_lines(
+    text: bytes, blank_prefix: str, place: str = "", *, first: bool = False, untimed: int | None = None
+) -> Chunk:
+    """The chunk of some whole lines. `untimed` is the time of those that have none, if that is allowed."""
     lines = split_lines(text)
-    parsed = parse(lines, SHAPE, blank_prefix)
+    parsed = parse(lines, SHAPE if untimed is None else UNTIMED_SHAPE, blank_prefix)
     s, p, o, start, end = parsed.terms
     reasons = {fault.line: fault.reason for fault in parsed.faults}
-    begun = times.read(start)
+    begun = times.read(start) if untimed is None else times.read_some(start, untimed)
     ended, without_zone = begun.microseconds, begun.without_zone
     rows = {**begun.faults}
     if end.null_count < len(end):
@@ -91,5 +97,10 @@ def read_lines(text: bytes, blank_prefix: str, place: str = "", *, first: bool =
     batch = elements((s, p, o), begun.microseconds, ended, parsed.lines + 1)
     if rows:
         batch = batch.filter(pa.array(taken))
-    bad = tuple(BadLine(line + 1, lines[line].as_py(), reasons[line]) for line in sorted(reasons))
+    bad = tuple(BadLine(line + 1, _text(lines[line]), reasons[line]) for line in sorted(reasons))
     return Chunk(batch, place, len(lines), first, bad, without_zone)
+
+
+def _text(line: pa.StringScalar) -> str:
+    """What a line says; a bad one may not be UTF-8."""
+    return bytes(line.as_buffer()).decode(errors="replace")

@@ -53,6 +53,18 @@ def read(literals: pa.Array) -> Times:
     return _one_by_one(literals.to_pylist())
 
 
+def read_some(literals: pa.Array, otherwise: int) -> Times:
+    """The times of a column with NULLs, which stand for the time `otherwise`."""
+    if not literals.null_count:
+        return read(literals)
+    given = np.flatnonzero(literals.is_valid().to_numpy(zero_copy_only=False))
+    found = read(literals.take(pa.array(given)))
+    microseconds = np.full(len(literals), otherwise, np.int64)
+    microseconds[given] = found.microseconds
+    faults = {int(given[number]): reason for number, reason in found.faults.items()}
+    return Times(microseconds, faults, found.without_zone)
+
+
 def read_one(term: str) -> tuple[int, bool]:
     """A time and whether it had a zone; ValueError says what is wrong."""
     end = term.rfind('"')

@@ -1,0 +1,50 @@
+"""Who may do what: a request comes in; nothing goes out, or a Problem where it is not allowed.
+
+Reading is open, writing needs the token where there is one. Without a token the server listens on this
+machine only, and what has to be kept out are pages of others in a browser on it: they can send some requests
+in its user's name (with an Origin that is not ours), or come under a name that they have made point here.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rheos.server.config import Config, is_loopback
+from rheos.server.problems import Problem
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    token: str | None
+    own_host: str | None  # that of the addresses of the server
+
+    @classmethod
+    def of(cls, config: Config, base: str) -> Access:
+        return cls(config.token, urlsplit(base).hostname)
+
+    def read(self, request: Request) -> None:
+        """Refuse a name that is not the server's, where nothing else would."""
+        host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+        if self.token is None and host and host != self.own_host and not is_loopback(host):
+            raise Problem(421, "This server has no such name", f"{host}; base = … gives it one")
+
+    def write(self, request: Request) -> None:
+        self.read(request)
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+            raise Problem(403, "Pages of others may not write", f"the request comes from {origin}")
+        if self.token is None:
+            return
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        right = hmac.compare_digest(given.strip().encode(), self.token.encode())
+        if kind.lower() != "bearer" or not right:
+            headers = {"WWW-Authenticate": 'Bearer realm="rheos"'}
+            raise Problem(401, "Writing needs the token", "Authorization: Bearer …", headers=headers)

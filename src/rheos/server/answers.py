@@ -1,0 +1,211 @@
+"""The log of answers: what queries report comes in, as lines of NDJSON; the lines of one query after a place
+in the log go out.
+
+The engine writes to it through its journal, so that after a crash it goes on with exactly what has not gone
+out yet. The number of an answer is the place in the log at which its line ends: it grows, and means the same
+after a restart. Only the last so many bytes are kept, in files; of each line it is known here where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+from typing import NamedTuple
+
+from rheos.answers.formatter import Answered, Formatter
+
+_SEGMENTS = 8  # files that together hold what is kept
+_HEAD = b'{"query":"'
+
+
+class Line(NamedTuple):
+    """An answer, and the number by which a client says that it has it."""
+
+    number: int
+    text: bytes
+
+
+@dataclass
+class _Lines:
+    """Where the lines of a query are: behind `since`, where it was registered. Those up to `lost` are no
+    longer kept."""
+
+    since: int
+    lost: int = 0
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
+
+    def drop(self, before: int) -> None:
+        count = bisect_right(self.starts, before - 1)
+        if count:
+            self.lost = self.ends[count - 1]
+            del self.starts[:count], self.ends[:count]
+
+
+class Writer:
+    """Gives answers the form in which they are logged. Those of views are nobody's but the server's own."""
+
+    def __init__(self) -> None:
+        self._formatter = Formatter("ndjson")
+
+    def header(self) -> bytes:
+        return b""
+
+    def batch(self, answers: Answered) -> bytes:
+        return self._formatter.batch([(query, rows) for query, rows in answers if "/" not in query.name])
+
+
+class AnswerLog:
+    """The log. One thread at a time writes, any may read; `changed` is told which queries have more."""
+
+    def __init__(self, folder: Path, keep: int, known: Mapping[str, int]) -> None:
+        """`known` are the queries, each with the place in the log behind which its answers are."""
+        self.changed: Callable[[set[str]], None] = lambda names: None
+        self._folder = folder
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._lines = {name: _Lines(since) for name, since in known.items()}
+        self._files: dict[int, FileIO] = {}  # by the place of their first byte
+        self._tail = b""  # the beginning of a line
+        self._touched: set[str] = set()
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(folder.glob("*.ndjson")):
+            self._open(int(path.stem))
+        if not self._files:
+            self._open(0)
+        for lines in self._lines.values():
+            if lines.since < next(iter(self._files)):
+                lines.lost = next(iter(self._files))
+        self.position = self._read_back()
+
+    # --- for the engine ------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            if self._size() >= max(1, self._keep // _SEGMENTS) and b"\n" in data:
+                cut = data.index(b"\n") + 1
+                self._append(data[:cut])
+                self._roll()
+                data = data[cut:]
+            self._append(data)
+
+    def flush(self) -> None:
+        with self._lock:
+            touched, self._touched = self._touched, set()
+        if touched:
+            self.changed(touched)
+
+    # --- for subscribers -----------------------------------------------------------------------------
+
+    def add(self, name: str) -> int:
+        """Begin with the answers of a query: the place behind which they are."""
+        with self._lock:
+            place = self.position - len(self._tail)
+            self._lines[name] = _Lines(place)
+            return place
+
+    def forget(self, name: str) -> None:
+        with self._lock:
+            self._lines.pop(name, None)
+        self.changed({name})
+
+    def last(self, name: str) -> int:
+        """The number of the last answer of a query, or of what went before."""
+        with self._lock:
+            lines = self._lines.get(name)
+            return 0 if lines is None else lines.ends[-1] if lines.ends else max(lines.since, lines.lost)
+
+    def lost(self, name: str) -> int:
+        """Up to which number answers of a query are no longer kept."""
+        with self._lock:
+            lines = self._lines.get(name)
+            return 0 if lines is None else lines.lost
+
+    def after(self, name: str, number: int, most: int) -> list[Line] | None:
+        """Answers of a query behind a number, about so many bytes; None if there is no such query."""
+        with self._lock:
+            lines = self._lines.get(name)
+            if lines is None:
+                return None
+            found: list[Line] = []
+            for at in range(bisect_right(lines.ends, number), len(lines.ends)):
+                text = self._text(lines.starts[at], lines.ends[at])
+                found.append(Line(lines.ends[at], text.rstrip(b"\n")))
+                most -= len(text)
+                if most <= 0:
+                    break
+            return found
+
+    def latest(self, name: str, most: int) -> list[Line]:
+        """The last answers of a query, at the most so many."""
+        with self._lock:
+            lines = self._lines.get(name)
+            ends = [] if lines is None else lines.ends
+            before = ends[-most - 1] if len(ends) > most else 0
+        return self.after(name, before, sys.maxsize) or []
+
+    def close(self) -> None:
+        with self._lock:
+            for file in self._files.values():
+                file.close()
+
+    # --- files ---------------------------------------------------------------------------------------
+
+    def _open(self, start: int) -> None:
+        self._files[start] = FileIO(str(self._folder / f"{start:020}.ndjson"), "a+b")
+
+    def _read_back(self) -> int:
+        """Find the lines of the files that are there; where they end."""
+        position = next(iter(self._files))
+        for start, file in self._files.items():
+            position = start
+            data = os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+            position = self._index(data, position)
+        return position
+
+    def _append(self, data: bytes) -> None:
+        file = self._files[max(self._files)]
+        left = memoryview(data)
+        while left:
+            left = left[file.write(left) :]
+        self.position = self._index(data, self.position)
+
+    def _index(self, data: bytes, position: int) -> int:
+        """Note the lines that end in some bytes that come at a place; the place behind them."""
+        start = position - len(self._tail)
+        *lines, self._tail = (self._tail + data).split(b"\n")
+        for line in lines:
+            end = start + len(line) + 1
+            name = line[len(_HEAD) : line.find(b'"', len(_HEAD))].decode()
+            known = self._lines.get(name)
+            if known is not None and start >= known.since:
+                known.starts.append(start)
+                known.ends.append(end)
+                self._touched.add(name)
+            start = end
+        return position + len(data)
+
+    def _size(self) -> int:
+        return self.position - max(self._files)
+
+    def _roll(self) -> None:
+        """Go on in a new file, and let go of the oldest."""
+        self._open(self.position)
+        least = self._keep - self._keep // _SEGMENTS
+        while len(self._files) > 1 and self.position - list(self._files)[1] >= least:
+            start = next(iter(self._files))
+            self._files.pop(start).close()
+            (self._folder / f"{start:020}.ndjson").unlink(missing_ok=True)
+            for lines in self._lines.values():
+                lines.drop(next(iter(self._files)))
+
+    def _text(self, start: int, end: int) -> bytes:
+        first = max(place for place in self._files if place <= start)
+        return os.pread(self._files[first].fileno(), end - start, start - first)

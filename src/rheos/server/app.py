@@ -1,0 +1,135 @@
+"""The web application: a host comes in, an ASGI application goes out, with all addresses and what is done for
+every request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rheos.errors import RheosError
+from rheos.server import openapi
+from rheos.server.access import Access
+from rheos.server.control import Control
+from rheos.server.details import Details
+from rheos.server.events import Events, Subscribers
+from rheos.server.host import Host
+from rheos.server.linked import Linked
+from rheos.server.logs import log
+from rheos.server.pages import Pages
+from rheos.server.pages.handlers import static_files
+from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
+from rheos.server.protocol import Protocol
+from rheos.server.reports import Counters, Reports
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"]
+
+
+def application(host: Host, subscribers: Subscribers) -> Starlette:
+    """The application of a host that is open."""
+    access, counters = Access.of(host.config, host.base), Counters()
+    linked, events = Linked(host), Events(host, subscribers)
+    pages, details = Pages(host, linked), Details(host, access)
+    control = Control(host, access, counters, subscribers)
+    protocol, reports = Protocol(host, access), Reports(host, counters, subscribers)
+
+    async def described(request: Request) -> Response:
+        return JSONResponse(openapi.description(host.base))
+
+    routes = [
+        at("/", GET=pages.overview),
+        at("/new", GET=pages.new),
+        Mount("/static", static_files(), name="static"),
+        at("/openapi.json", GET=described),
+        at("/health", GET=reports.health),
+        at("/metrics", GET=reports.metrics),
+        at("/queries", GET=control.queries),
+        at("/streams", GET=control.streams),
+        at("/sparql", GET=protocol.get, POST=protocol.post),
+        at("/trdf/{name}", GET=linked.trdf),
+        at("/trdf/{name}/{moment}", GET=linked.trdf_moment),
+        at("/trdf/{name}/physical/{size}", GET=linked.trdf_window),
+        at("/trdf/{name}/logical/{size}/{step}", GET=linked.trdf_window),
+        at("/page/{name}", GET=pages.named),
+        at("/page/{name}/{moment}", GET=pages.moment),
+        at("/page/{name}/physical/{size}", GET=pages.window),
+        at("/page/{name}/logical/{size}/{step}", GET=pages.window),
+        at("/check", POST=details.check),
+        at("/{name}", GET=linked.resource, PUT=control.put, POST=control.post, DELETE=control.delete),
+        at("/{name}/events", GET=events.events),
+        at("/{name}/answers", GET=details.answers),
+        at("/{name}/plan", GET=details.plan),
+        at("/{name}/{moment}", GET=linked.moment),
+        at("/{name}/physical/{size}", GET=linked.window),
+        at("/{name}/logical/{size}/{step}", GET=linked.window),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Every, access=access, counters=counters)],
+        exception_handlers={
+            Problem: on_problem,
+            RheosError: on_rheos_error,
+            HTTPException: on_http_exception,
+            Exception: on_failure,
+        },
+    )
+
+
+def at(path: str, **handlers: Handler) -> Route:
+    """An address with a handler for each method. Others are refused here: an address that fits as well, but
+    only for its method, would else be taken for the one that is meant."""
+    allowed = [*(["GET", "HEAD"] if "GET" in handlers else []), *(m for m in handlers if m != "GET")]
+
+    async def handle(request: Request) -> Response:
+        handler = handlers.get("GET" if request.method == "HEAD" else request.method)
+        if handler is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
+        return await handler(request)
+
+    return Route(path, handle, methods=METHODS)
+
+
+@dataclass
+class Every:
+    """What is done for every request: its host is checked, it is counted, and the log tells of it."""
+
+    app: ASGIApp
+    access: Access
+    counters: Counters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+                self.counters.answered(scope["method"], status)
+            await send(message)
+
+        try:
+            try:
+                self.access.read(Request(scope))
+            except Problem as problem:
+                await problem.response()(scope, receive, sent)
+                return
+            await self.app(scope, receive, sent)
+        finally:
+            took = round((time.perf_counter() - began) * 1000, 1)
+            client = (scope.get("client") or ("",))[0]
+            fields = {"method": scope["method"], "path": scope["path"], "status": status}
+            log("request", **fields, milliseconds=took, client=client)

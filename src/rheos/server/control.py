@@ -1,0 +1,172 @@
+"""Control of queries and streams: PUT, POST and DELETE of their names come in and become calls of the host;
+lists of them go out as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from rheos.answers.continuous import time_text
+from rheos.runtime.metrics import Metrics, QueryMetrics, StreamMetrics
+from rheos.server import limits, push, windows
+from rheos.server.access import Access
+from rheos.server.config import ConfigError, check_name
+from rheos.server.events import Subscribers
+from rheos.server.host import Host, Query, Stream
+from rheos.server.negotiation import media_type
+from rheos.server.problems import Problem
+from rheos.server.reports import Counters
+
+_COMMANDS = {"start": True, "stop": False}
+_STREAM_JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Control:
+    host: Host
+    access: Access
+    counters: Counters
+    subscribers: Subscribers
+
+    # --- PUT -----------------------------------------------------------------------------------------
+
+    async def put(self, request: Request) -> Response:
+        """Register a query, or make a push stream of a description in JSON."""
+        self.access.write(request)
+        name = request.path_params["name"]
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise Problem(400, "This cannot be a name", str(error)) from None
+        text = await limits.text(request, self.host.limits.query)
+        if media_type(request.headers.get("content-type")) == _STREAM_JSON:
+            new = await run_in_threadpool(self._put_stream, name, text)
+            shown = self._stream(self.host.streams[name], self.host.metrics())
+        else:
+            new = await run_in_threadpool(self.host.put_query, name, text, limits.dialect(request))
+            shown = self._query(self.host.queries[name])
+        return JSONResponse(shown, 201 if new else 200, {"Location": f"/{name}"})
+
+    def _put_stream(self, name: str, text: str) -> bool:
+        try:
+            described = json.loads(text or "{}")
+            if not isinstance(described, dict):
+                raise ConfigError("a stream is described by an object")
+            return self.host.put_stream(name, described)
+        except (ConfigError, json.JSONDecodeError, RecursionError) as error:
+            raise Problem(400, "This does not describe a stream", str(error)) from None
+
+    # --- POST ----------------------------------------------------------------------------------------
+
+    async def post(self, request: Request) -> Response:
+        """Start or stop a query, or add elements to a push stream."""
+        self.access.write(request)
+        name = request.path_params["name"]
+        if name in self.host.queries:
+            return await self._command(request, name)
+        stream = self.host.streams.get(name)
+        if stream is None:
+            raise Problem(404, f"There is no {name}")
+        if stream.log is None:
+            detail = f"{name} has a source of its own"
+            raise Problem(405, "Nothing can be added to this stream", detail, headers={"Allow": "GET, HEAD"})
+        content = await limits.body(request, self.host.limits.body)
+        media = media_type(request.headers.get("content-type"))
+        try:
+            accepted = await run_in_threadpool(
+                push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog
+            )
+        except Problem as problem:
+            self.counters.pushed(name, 0, len(problem.more.get("bad", ())))
+            raise
+        self.counters.pushed(name, accepted.elements, len(accepted.bad))
+        return JSONResponse(accepted.json(), 202)
+
+    async def _command(self, request: Request, name: str) -> Response:
+        content = await limits.body(request, self.host.limits.query)
+        command = content.decode(errors="replace").strip().lower()
+        if command not in _COMMANDS:
+            raise Problem(400, "There is no such command", f"the body is {' or '.join(_COMMANDS)}")
+        try:
+            await run_in_threadpool(lambda: self.host.run_query(name, run=_COMMANDS[command]))
+        except KeyError:  # it went meanwhile
+            raise Problem(404, f"There is no query {name}") from None
+        return JSONResponse(self._query(self.host.queries[name]))
+
+    # --- DELETE --------------------------------------------------------------------------------------
+
+    async def delete(self, request: Request) -> Response:
+        self.access.write(request)
+        name = request.path_params["name"]
+        delete = self.host.delete_stream if name in self.host.streams else self.host.delete_query
+        try:
+            await run_in_threadpool(delete, name)
+        except KeyError:
+            raise Problem(404, f"There is no {name}") from None
+        return Response(status_code=204)
+
+    # --- lists ---------------------------------------------------------------------------------------
+
+    async def queries(self, request: Request) -> Response:
+        found = [self._query(query) for query in list(self.host.queries.values())]
+        return JSONResponse({"queries": found}, headers={"Cache-Control": "no-cache"})
+
+    async def streams(self, request: Request) -> Response:
+        metrics = self.host.metrics()
+        found = [self._stream(stream, metrics) for stream in list(self.host.streams.values())]
+        found += [self._derived(query) for query in list(self.host.queries.values()) if query.stream]
+        return JSONResponse({"streams": found}, headers={"Cache-Control": "no-cache"})
+
+    def _query(self, query: Query) -> dict[str, Any]:
+        handle = query.handle
+        metrics = QueryMetrics() if handle is None else handle.metrics
+        return {
+            "name": query.name,
+            "text": query.kept.text,
+            "dialect": query.kept.dialect,
+            "kind": None if handle is None else handle.kind,
+            "variables": [] if handle is None else list(handle.info.columns),
+            "stream": query.stream,
+            "running": handle is not None and handle.running,
+            "error": query.error or metrics.failure,
+            "instants": metrics.instants,
+            "rows": metrics.rows,
+            "milliseconds": metrics.milliseconds,
+            "execution": metrics.execution,
+            "subscribers": self.subscribers.counts().get(query.name, 0),
+            "rates": self.host.rates.of(query.name),
+        }
+
+    def _stream(self, stream: Stream, all: Metrics) -> dict[str, Any]:
+        metrics = all.streams.get(stream.iri, StreamMetrics())
+        return {
+            "name": stream.name,
+            "iri": stream.iri,
+            "kind": "push" if stream.log is not None else "source",
+            "window": windows.path_of(self.host.window_of(stream.name)),
+            "elements": metrics.read,
+            "late": metrics.late,
+            "bad": metrics.bad,
+            "rate": metrics.rate,
+            "lag": metrics.lag,
+            "held": metrics.live,
+            "time": None if metrics.event_time is None else time_text(metrics.event_time),
+            "ended": metrics.ended,
+            "rates": self.host.rates.of(stream.name),
+        }
+
+    def _derived(self, query: Query) -> dict[str, Any]:
+        metrics = QueryMetrics() if query.handle is None else query.handle.metrics
+        return {
+            "name": query.name,
+            "iri": query.stream,
+            "kind": "derived",
+            "window": windows.path_of(self.host.window_of(query.name)),
+            "elements": metrics.rows,
+            "rates": self.host.rates.of(query.name),
+        }

@@ -1,0 +1,182 @@
+"""Answers as they come: requests for the events of a query come in, streams of Server-Sent Events go out.
+
+Every subscriber reads the log of answers at its own pace, and only its own connection waits for it. One that
+takes nothing for too long is cut off; it may come back and go on with the last number that it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rheos.server.answers import AnswerLog, Line
+from rheos.server.host import Host
+from rheos.server.logs import log
+from rheos.server.problems import Problem
+
+_PIECE = 32 << 10  # bytes of answers that are sent at once
+_SILENCE = 15.0  # seconds after which a comment tells that the connection still stands
+_RETRY = 2000  # milliseconds after which a client comes back
+
+
+class Connection(Protocol):
+    """What the web server knows of a connection, in the state of a request."""
+
+    transport: asyncio.Transport
+
+
+@dataclass
+class Subscribers:
+    """Who is there. It belongs to the event loop; `changed` may be called from elsewhere."""
+
+    loop: asyncio.AbstractEventLoop
+    waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
+    cut_off: int = 0
+    closing: bool = False
+
+    def changed(self, names: set[str]) -> None:
+        with suppress(RuntimeError):  # the loop has ended before the engine
+            self.loop.call_soon_threadsafe(self._wake, names)
+
+    def close(self) -> None:
+        """Let all of them go, so that the server can end."""
+        self.closing = True
+        self._wake(set(self.waiting))
+
+    def _wake(self, names: set[str]) -> None:
+        for name in names:
+            for event in self.waiting.get(name, ()):
+                event.set()
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.waiting.values()))
+
+    def counts(self) -> Mapping[str, int]:
+        return {name: len(events) for name, events in self.waiting.items() if events}
+
+
+@dataclass(frozen=True)
+class Events:
+    """`/name/events`."""
+
+    host: Host
+    subscribers: Subscribers
+
+    async def events(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self.host.queries:
+            what = "is a stream; its queries have events" if name in self.host.streams else "is not there"
+            raise Problem(404, f"There is no query {name}", f"{name} {what}")
+        if self.subscribers.count >= self.host.limits.subscribers:
+            detail = f"at most {self.host.limits.subscribers} are served"
+            raise Problem(503, "There are too many subscribers", detail, headers={"Retry-After": "30"})
+        answers = self.host.answers
+        given = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+        if given and not (given.isascii() and given.isdecimal() and len(given) < 19):
+            raise Problem(400, "There is no such event", f"Last-Event-ID is a number, not {given!r}")
+        last = answers.last(name)
+        # A number from the future is of a log that was lost with its machine.
+        after = min(int(given), last) if given else last
+        return EventStream(answers, self.subscribers, name, after, self.host.limits.slow)
+
+
+class EventStream(Response):
+    """The answers of a query behind a number, for as long as the client stays."""
+
+    def __init__(
+        self, answers: AnswerLog, subscribers: Subscribers, name: str, after: int, slow: float
+    ) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(None, headers=headers, media_type="text/event-stream")
+        del self.headers["content-length"]
+        self._answers = answers
+        self._subscribers = subscribers
+        self._name = name
+        self._after = after
+        self._slow = slow
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        more = asyncio.Event()
+        waiting = self._subscribers.waiting.setdefault(self._name, set())
+        waiting.add(more)
+        gone = asyncio.ensure_future(disconnected(receive, more))
+        try:
+            async with asyncio.timeout(None) as limit:
+                await self._send_all(more, gone, Sending(send, limit, self._slow))
+        except TimeoutError:
+            self._subscribers.cut_off += 1
+            log("a subscriber was cut off", level="warning", query=self._name, slow=self._slow)
+            abort(scope)
+        finally:
+            waiting.discard(more)
+            gone.cancel()
+
+    async def _send_all(self, more: asyncio.Event, gone: asyncio.Future[None], sending: Sending) -> None:
+        await sending.send(f"retry: {_RETRY}\n\n".encode())
+        lost = self._answers.lost(self._name)
+        if self._after < lost:
+            await sending.send(gap(self._after, lost))
+        while not gone.done() and not self._subscribers.closing:
+            more.clear()
+            found = self._answers.after(self._name, self._after, _PIECE)
+            if found is None:
+                break  # the query is no longer there
+            if found:
+                await sending.send(b"".join(map(event, found)))
+                self._after = found[-1].number
+                continue
+            try:
+                await asyncio.wait_for(more.wait(), _SILENCE)
+            except TimeoutError:
+                await sending.send(b":\n\n")
+        await sending.send(b"", last=True)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A way to the client that may not be blocked for longer than so many seconds."""
+
+    to_client: Send
+    limit: asyncio.Timeout
+    slow: float
+
+    async def send(self, body: bytes, *, last: bool = False) -> None:
+        self.limit.reschedule(asyncio.get_running_loop().time() + self.slow)
+        await self.to_client({"type": "http.response.body", "body": body, "more_body": not last})
+        self.limit.reschedule(None)
+
+
+def event(line: Line) -> bytes:
+    return b"id: %d\ndata: %s\n\n" % (line.number, line.text)
+
+
+def gap(after: int, until: int) -> bytes:
+    """What tells a client that it has missed something."""
+    return f"event: gap\ndata: {json.dumps({'after': after, 'until': until})}\n\n".encode()
+
+
+async def disconnected(receive: Receive, more: asyncio.Event) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    more.set()
+
+
+def abort(scope: Scope) -> None:
+    """End a connection without waiting for what it has not taken."""
+    state: Mapping[str, Any] = scope.get("state", {})
+    connection: Connection | None = state.get("connection")
+    if connection is not None:
+        connection.transport.abort()

@@ -1,0 +1,101 @@
+"""Streams as RDF (Streaming Linked Data, section 3): what a window holds comes in, the s-graph that describes
+it goes out; a moment comes in, the i-graph with its triples goes out. And how each is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from rheos.algebra.streams import Window
+from rheos.answers.continuous import time_text
+from rheos.server import windows
+from rheos.server.views import Content, Triple
+from rheos.terms import XSD, decode
+
+SLD = windows.SLD
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+PROV = "http://www.w3.org/ns/prov#"
+
+# By the media type; the first is what those get who do not say.
+FORMATS: dict[str, ox.RdfFormat] = {
+    format.media_type: format
+    for format in (
+        ox.RdfFormat.TURTLE,
+        ox.RdfFormat.TRIG,
+        ox.RdfFormat.N_TRIPLES,
+        ox.RdfFormat.N_QUADS,
+        ox.RdfFormat.JSON_LD,
+        ox.RdfFormat.RDF_XML,
+    )
+}
+# In these a graph has its name; in JSON-LD too, but whoever reads it looks for triples in the default graph.
+_NAMING = (ox.RdfFormat.TRIG, ox.RdfFormat.N_QUADS)
+
+_LAST_UPDATE, _EXPIRES, _WINDOW_TYPE, _WINDOW_SIZE, _RECEIVED_AT = (
+    ox.NamedNode(SLD + name) for name in ("lastUpdate", "expires", "windowType", "windowSize", "receivedAt")
+)
+_SEE_ALSO = ox.NamedNode(RDFS + "seeAlso")
+_GENERATED_AT = ox.NamedNode(PROV + "generatedAtTime")
+_PREFIXES = {"sld": SLD, "rdfs": RDFS, "xsd": XSD, "prov": PROV}
+
+
+def moment_path(moment: int) -> str:
+    """A moment as the last part of an address."""
+    return quote(time_text(moment), safe="")
+
+
+def date_time(moment: int) -> ox.Literal:
+    return ox.Literal(time_text(moment), datatype=ox.NamedNode(XSD + "dateTime"))
+
+
+def s_graph(
+    iri: str, stream: str, window: Window, content: Content | None, expires: int, format: ox.RdfFormat
+) -> bytes:
+    """What is in a window now: `iri` is the s-graph's own, and that of the `stream` is what those of moments
+    begin with."""
+    graph = ox.NamedNode(iri)
+    triples = [
+        ox.Triple(graph, _WINDOW_TYPE, windows.kind_of(window)),
+        ox.Triple(graph, _WINDOW_SIZE, windows.size_of(window)),
+        ox.Triple(graph, _EXPIRES, date_time(expires)),
+    ]
+    if content is not None:
+        triples.append(ox.Triple(graph, _LAST_UPDATE, date_time(content.at)))
+        moments = {moment: ox.NamedNode(f"{stream}/{moment_path(moment)}") for moment in content.moments}
+        triples += [ox.Triple(graph, _SEE_ALSO, held) for held in moments.values()]
+        triples += [ox.Triple(held, _RECEIVED_AT, date_time(moment)) for moment, held in moments.items()]
+    return written((), triples, graph, format)
+
+
+def i_graph(
+    iri: str, moment: int, triples: Iterable[Triple], seen_in: Sequence[str], format: ox.RdfFormat
+) -> bytes:
+    """The triples of one moment, and the s-graphs through which it is seen. Its time is said in the way that
+    sources of streams understand too."""
+    graph = ox.NamedNode(iri)
+    about = [
+        ox.Triple(graph, _RECEIVED_AT, date_time(moment)),
+        ox.Triple(graph, _GENERATED_AT, date_time(moment)),
+        *(ox.Triple(graph, _SEE_ALSO, ox.NamedNode(seen)) for seen in seen_in),
+    ]
+    held = [ox.Triple(*map(decode, triple)) for triple in triples]  # type: ignore[arg-type]
+    return written(held, about, graph, format)
+
+
+def written(
+    held: Iterable[ox.Triple], about: Iterable[ox.Triple], graph: ox.NamedNode, format: ox.RdfFormat
+) -> bytes:
+    """A graph and what is said about it; ValueError if the format cannot hold one of its terms."""
+    if format in _NAMING:
+        held = list(held)
+        # A graph that only speaks of itself holds what it says.
+        named, default = (held, about) if held else (about, ())
+        quads = [ox.Quad(t.subject, t.predicate, t.object, graph) for t in named]
+        quads += [ox.Quad(*triple) for triple in default]
+        return ox.serialize(quads, format=format, prefixes=_PREFIXES) or b""
+    both: list[ox.Triple] = [*about, *held]
+    data = [ox.Quad(*triple) for triple in both] if format.supports_datasets else both
+    return ox.serialize(data, format=format, prefixes=_PREFIXES) or b""

@@ -1,0 +1,467 @@
+"""The host: the configuration comes in, an engine goes out that runs, is looked after, and keeps account of
+its streams and queries.
+
+All changes go through here, one at a time, from whatever thread; each is on the disk before the call returns.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rheos.algebra.streams import Window
+from rheos.engine import Engine
+from rheos.errors import QuerySyntaxError, RheosError
+from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.hosting import Hosting
+from rheos.runtime.metrics import Metrics
+from rheos.runtime.registry import Handle
+from rheos.server.answers import AnswerLog, Writer
+from rheos.server.config import Config, StreamConfig, stream_of
+from rheos.server.logs import log
+from rheos.server.problems import Problem
+from rheos.server.rates import Rates
+from rheos.server.state import KeptQuery, State
+from rheos.server.views import View, Views
+from rheos.sources.push import PushLog
+from rheos.syntax import ast, parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOK = 0.5  # seconds between two looks at the engine
+_LONGEST_PAUSE = 60.0
+
+
+@dataclass
+class Stream:
+    """A stream with a source: `log` is that of a push stream; `described` is what a client made it of."""
+
+    name: str
+    iri: str
+    config: StreamConfig
+    log: PushLog | None = None
+    described: Mapping[str, Any] | None = None
+
+
+@dataclass
+class Query:
+    """A registered query. One that could not be registered again after a restart has no handle, and says why
+    in `error`; so does one that the engine had to stop."""
+
+    kept: KeptQuery
+    handle: Handle | None = None
+    error: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.kept.name
+
+    @property
+    def stream(self) -> str | None:
+        """The IRI of the stream that it makes, if it makes one."""
+        derived = None if self.handle is None else self.handle.registered.derived
+        return None if derived is None else derived[1:-1]
+
+
+class Host:
+    """An engine with all that is registered in it. `base` is what the addresses of the server begin with."""
+
+    def __init__(self, config: Config, port: int, spark: SparkSession | None = None) -> None:
+        """`port` is the one that is listened on, if the configuration left it open."""
+        self.config = config
+        self.port = port
+        self.base = config.base or address(config.host, port)
+        self.limits = config.limits
+        self.streams: dict[str, Stream] = {}
+        self.queries: dict[str, Query] = {}
+        self.rates = Rates()
+        self.failure: str | None = None
+        self._lock = threading.RLock()
+        self._stopping = threading.Event()
+        self._state = State(config.state)
+        try:
+            folder = config.load_folder or config.state / "load"
+            folder.mkdir(parents=True, exist_ok=True)
+            self.engine = Engine(
+                spark,
+                execution=config.execution,  # type: ignore[arg-type]
+                entailment=config.entailment,
+                base=self.base,
+                checkpoint=config.state / "engine",
+                dead_letters=config.state / "dead-letters.ndjson",
+                load_root=folder,
+                hosting=Hosting(lambda message: log(message, level="warning"), config.limits.evaluation),
+            )
+        except BaseException:
+            self._state.close()
+            raise
+        self.views = Views(self.engine, config.limits)
+
+    # --- begin and end -------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Load, register and start everything that there was or that the configuration names."""
+        kept = self._state.read()
+        if kept is not None and kept.base != self.base:
+            raise RheosError(
+                f"the folder {self.config.state} is of a server with the base {kept.base}, and this one has "
+                f'{self.base}: say base = "{kept.base}", or take another folder'
+            )
+        for path in self.config.data:
+            self.engine.load(path)
+        for graph, path in self.config.graphs.items():
+            self.engine.load(path, graph=graph)
+        kinds = dict(kept.kinds) if kept else {}
+        for config in self.config.streams:
+            self._open_stream(config, None, kinds)
+        for name, described in (kept.streams if kept else {}).items():
+            if name in self.streams:
+                raise RheosError(f"{name} is in the configuration, and also a stream that a client has made")
+            self._open_stream(stream_of(name, described), described, kinds)
+        queries = self._queries_to_open({query.name: query for query in kept.queries} if kept else {})
+        known = {query.name: query.since for query in queries}
+        self.answers = AnswerLog(self.config.state / "answers", self.limits.kept, known)
+        self.engine.stream_to(self.answers, Writer())
+        for stream in self.streams.values():
+            self._open_view(stream.name, stream.iri, stream.config.window)
+        self._open_queries(queries)
+        self._save()
+        self._start()
+        threading.Thread(target=self._look_after, daemon=True, name="rheos-host").start()
+
+    def _open_stream(
+        self, config: StreamConfig, described: Mapping[str, Any] | None, kinds: dict[str, str]
+    ) -> None:
+        kind = "push" if config.is_push else "source"
+        if kinds.get(config.name, kind) != kind:
+            raise RheosError(
+                f"the stream {config.name} was of another kind before ({kinds[config.name]}): "
+                f"take another name, or another folder than {self.config.state}"
+            )
+        iri = config.iri or self.base + config.name
+        if config.is_push:
+            pushed = PushLog(self.config.state / "pushed" / config.name)
+            self.engine.add_stream(iri, pushed.source, lateness=config.lateness, idle=config.idle)
+        else:
+            pushed = None
+            self.engine.add_stream(
+                iri, config.source or "", lateness=config.lateness, idle=config.idle, follow=config.follow
+            )
+        self.streams[config.name] = Stream(config.name, iri, config, pushed, described)
+
+    def _queries_to_open(self, kept: Mapping[str, KeptQuery]) -> list[KeptQuery]:
+        """Those that clients have registered, and those of the configuration as they are in it now."""
+        configured = {query.name: query for query in self.config.queries}
+        found = [query for query in kept.values() if not query.configured and query.name not in configured]
+        own = []
+        for query in configured.values():
+            before = kept.get(query.name)
+            if before is not None and (before.text, before.dialect) == (query.text, query.dialect):
+                own.append(replace(before, configured=True))
+            else:
+                since = before.since if before else 0
+                own.append(KeptQuery(query.name, query.text, query.dialect, since=since, configured=True))
+        return [*own, *found]
+
+    def _open_queries(self, left: list[KeptQuery]) -> None:
+        """Register queries, those that read the streams of others after these."""
+        count = None
+        while left and len(left) != count:
+            count = len(left)
+            left = [query for query in left if not self._open_query(query)]
+        for kept in left:
+            error = self.queries[kept.name].error
+            log("a query could not be registered", level="error", query=kept.name, error=error)
+
+    def _open_query(self, kept: KeptQuery) -> bool:
+        query = self.queries[kept.name] = Query(kept)
+        if kept.name in self.streams:
+            query.error = f"{kept.name} is the name of a stream now"
+            return False
+        try:
+            query.handle = self._register(self._parsed(kept.name, kept.text, kept.dialect), kept.name)
+        except RheosError as error:
+            query.error = str(error)
+            return False
+        if not kept.running:
+            query.handle.stop()
+        self._open_view_of(query)
+        return True
+
+    def close(self) -> None:
+        """Stop, with all that was accepted on the disk."""
+        with self._lock:
+            if self._stopping.is_set():
+                return
+            self._stopping.set()
+            try:
+                self.engine.close()
+            except Exception as error:
+                # The signal may have reached the JVM too; what is on the disk is enough to go on.
+                log("the engine did not stop by itself", level="warning", error=type(error).__name__)
+            for stream in self.streams.values():
+                if stream.log is not None:
+                    stream.log.close()
+            if hasattr(self, "answers"):
+                self.answers.close()
+            self._state.close()
+
+    # --- what there is -------------------------------------------------------------------------------
+
+    def metrics(self) -> Metrics:
+        return self.engine.metrics
+
+    @property
+    def runs(self) -> bool:
+        """Whether streams flow, or have flowed to their end."""
+        loop = self.engine.streaming.loop
+        return not self.streams or (loop is not None and (loop.active or loop.finished.is_set()))
+
+    def stream_iri(self, name: str) -> str | None:
+        """The IRI of the stream of a name, be it from outside or made by a query."""
+        if name in self.streams:
+            return self.streams[name].iri
+        query = self.queries.get(name)
+        return None if query is None else query.stream
+
+    def window_of(self, name: str) -> Window:
+        """The window through which a stream is seen by those who do not choose one."""
+        stream = self.streams.get(name)
+        return (stream.config.window if stream else None) or self.config.window
+
+    def view(self, name: str, window: Window | None) -> View | None:
+        """A window on a stream; None if there is no such stream."""
+        iri = self.stream_iri(name)
+        own = self.window_of(name)
+        if iri is None:
+            return None
+        return self.views.open(name, iri, window or own, lasting=window is None or window == own)
+
+    # --- queries -------------------------------------------------------------------------------------
+
+    def put_query(self, name: str, text: str, dialect: str) -> bool:
+        """Register a query under a name, in the place of one that has it; whether it is the first."""
+        tree = self._parsed(name, text, dialect)
+        with self._lock:
+            if name in self.streams:
+                raise Problem(409, f"{name} is the name of a stream that has a source")
+            known = self.queries.get(name)
+            if known is None and len(self.queries) >= self.limits.queries:
+                detail = f"at most {self.limits.queries} are registered"
+                raise Problem(403, "There are too many queries", detail)
+            if known is not None and known.handle is not None:
+                if (known.kept.text, known.kept.dialect) == (text, dialect):
+                    self._save()  # the last time that may have failed
+                    return False
+                if known.stream is not None and not makes_stream(tree):
+                    self._check_readers(name, known.stream)
+                    self.views.close(name)
+            try:
+                self._register(tree, name, dry=True)
+            except RheosError:
+                if known is not None:
+                    self._open_view_of(known)
+                raise
+            # Its first answers may come before it is known here.
+            kept = KeptQuery(name, text, dialect, since=self.answers.add(name))
+            query = self.queries[name] = Query(kept, self._register(tree, name))
+            self._open_view_of(query)
+            self._save()
+            return known is None
+
+    def check_query(self, name: str, text: str, dialect: str) -> Handle:
+        """What would be registered: a handle that is not."""
+        tree = self._parsed(name, text, dialect)
+        if name in self.streams:
+            raise Problem(409, f"{name} is the name of a stream that has a source")
+        return self._register(tree, name, dry=True)
+
+    @contextmanager
+    def trial(self, checked: Handle, dialect: str, secret: str) -> Iterator[Handle]:
+        """A query that was checked runs as long as the block, under a name that nobody sees: it makes no
+        stream, and one of C-SPARQL sees what is still held for others."""
+        tree = replace(parse(checked.text, dialect), registration=None)
+        view = isinstance(checked.registered.evaluation, Evaluation)
+        handle = self.engine.streaming.register(tree, name=secret, base=self.base, keep=True, view=view)
+        try:
+            self.engine.streaming.ask_for_batch()
+            yield handle
+        finally:
+            handle.unregister()
+
+    def run_query(self, name: str, *, run: bool) -> None:
+        """Start or stop a query."""
+        with self._lock:
+            query = self.queries[name]
+            if query.handle is None:
+                raise Problem(409, f"{name} could not be registered", query.error)
+            if run:
+                query.handle.start()
+            else:
+                query.handle.stop()
+            query.kept, query.error = replace(query.kept, running=run), None
+            self._save()
+
+    def delete_query(self, name: str) -> None:
+        with self._lock:
+            query = self.queries[name]
+            if query.handle is not None:
+                if query.stream is not None:
+                    self._check_readers(name, query.stream)
+                    self.views.close(name)
+                query.handle.unregister()
+            del self.queries[name]
+            self._save()
+            self.answers.forget(name)
+
+    def _parsed(self, name: str, text: str, dialect: str) -> ast.Query:
+        tree = parse(text, dialect)
+        if tree.registration is not None and tree.registration.name != name:
+            message = f"the query calls itself {tree.registration.name}, but it is to be called {name}"
+            raise QuerySyntaxError(message, tree.text, tree.registration.position)
+        return tree
+
+    def _register(self, tree: ast.Query, name: str, *, dry: bool = False) -> Handle:
+        return self.engine.streaming.register(
+            tree, name=name, base=self.base, keep=False, replace=True, dry=dry
+        )
+
+    def _check_readers(self, name: str, iri: str) -> None:
+        """A stream that other queries read cannot go; views do not count."""
+        readers = [
+            query.name
+            for query in self.queries.values()
+            if query.name != name and query.handle and f"<{iri}>" in query.handle.registered.streams
+        ]
+        if readers:
+            raise Problem(409, f"{name} is a stream that is read by {', '.join(sorted(readers))}")
+
+    # --- streams -------------------------------------------------------------------------------------
+
+    def put_stream(self, name: str, described: Mapping[str, Any]) -> bool:
+        """Make a push stream; whether it is new. All streams pause while it is added."""
+        config = stream_of(name, described)
+        with self._lock:
+            known = self.streams.get(name)
+            if known is not None and known.described == described:
+                return False
+            if known is not None or name in self.queries:
+                raise Problem(409, f"{name} is the name of something else already")
+            if len(self.streams) >= self.limits.streams:
+                raise Problem(403, "There are too many streams", f"at most {self.limits.streams} are taken")
+            with self._paused():
+                self._open_stream(config, described, {})
+                self._open_view(name, self.streams[name].iri, config.window)
+                self._save()
+            return True
+
+    def delete_stream(self, name: str) -> None:
+        with self._lock:
+            stream = self.streams[name]
+            if stream.described is None or stream.log is None:
+                raise Problem(409, f"{name} is a stream of the configuration: take it out there")
+            self._check_readers(name, stream.iri)
+            with self._paused():
+                self.views.close(name)
+                self.engine.remove_stream(stream.iri)
+                del self.streams[name]
+                self._save()
+            stream.log.forget()
+            stream.log.close()
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """A block in which no stream flows: sources cannot come or go else."""
+        self.engine.stop()
+        try:
+            yield
+        finally:
+            self._start()
+
+    # --- views ---------------------------------------------------------------------------------------
+
+    def _open_view(self, name: str, iri: str, window: Window | None) -> None:
+        self.views.open(name, iri, window or self.config.window, lasting=True)
+
+    def _open_view_of(self, query: Query) -> None:
+        if query.stream is not None:
+            self._open_view(query.name, query.stream, None)
+
+    # --- the engine ----------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self.streams:
+            self.engine.start()
+            self.engine.streaming.ask_for_batch()  # to see what windows hold
+
+    def _save(self) -> None:
+        made = {s.name: s.described for s in self.streams.values() if s.described is not None}
+        kinds = {s.name: "push" if s.config.is_push else "source" for s in self.streams.values()}
+        self._state.write(self.base, (query.kept for query in self.queries.values()), made, kinds)
+
+    def _look_after(self) -> None:
+        """Have streams flow again when they have stopped for a fault, after a pause that grows with each."""
+        pause, well = 1.0, time.monotonic()
+        while not self._stopping.wait(_LOOK):
+            self._guarded(self.views.close_unasked)
+            self._guarded(self._note_failures)
+            self._guarded(self._note_rates)
+            failure = self.engine.streaming.failure
+            if failure is None:
+                if self.runs and time.monotonic() - well > _LONGEST_PAUSE:
+                    pause = 1.0
+                continue
+            reason = (str(failure).strip().splitlines() or [type(failure).__name__])[0]
+            self.failure = reason
+            log("the streams have stopped", level="error", error=reason, again_in=pause, exception=failure)
+            if self._stopping.wait(pause):
+                return
+            pause, well = min(2 * pause, _LONGEST_PAUSE), time.monotonic()
+            self._guarded(self._start_again)
+
+    def _start_again(self) -> None:
+        with self._lock, self._paused():
+            pass
+        self.failure = None
+
+    def _note_failures(self) -> None:
+        """A query that the engine had to stop stays stopped after a restart."""
+        for query in list(self.queries.values()):
+            failure = None if query.handle is None else query.handle.metrics.failure
+            if failure is not None and query.kept.running:
+                with self._lock:
+                    query.kept, query.error = replace(query.kept, running=False), failure
+                    self._save()
+
+    def _note_rates(self) -> None:
+        if self.rates.due:
+            metrics = self.metrics()
+            streams = list(self.streams.values())
+            counts = {query: found.rows for query, found in metrics.queries.items() if "/" not in query}
+            counts |= {s.name: metrics.streams[s.iri].read for s in streams if s.iri in metrics.streams}
+            self.rates.add(counts)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Whoever looks after the engine must not fall over."""
+        try:
+            if not self._stopping.is_set():
+                work()
+        except Exception as error:
+            log("looking after the engine failed", level="error", error=str(error), exception=error)
+
+
+def makes_stream(tree: ast.Query) -> bool:
+    return tree.registration is not None and tree.registration.kind == "STREAM"
+
+
+def address(host: str, port: int) -> str:
+    """What addresses of a server begin with, if nobody has said it."""
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

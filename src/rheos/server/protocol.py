@@ -1,0 +1,149 @@
+"""The SPARQL 1.1 Protocol over the static data: queries and updates come in by GET and POST, answers go out
+in the form that the client wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+import anyio
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from rheos.answers.result import Result
+from rheos.server import graphs, limits
+from rheos.server.access import Access
+from rheos.server.host import Host
+from rheos.server.linked import acceptable
+from rheos.server.negotiation import media_type
+from rheos.server.problems import Problem
+
+SOLUTIONS = {
+    "application/sparql-results+json": "json",
+    "application/sparql-results+xml": "xml",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+    "application/json": "json",
+    "application/xml": "xml",
+}
+# CSV and TSV have no way to say yes or no.
+BOOLEANS = {media: name for media, name in SOLUTIONS.items() if name in ("json", "xml")}
+
+FORM = "application/x-www-form-urlencoded"
+DIRECT = {"application/sparql-query": "query", "application/sparql-update": "update"}
+
+# The parameters that give the default graph and the named graphs.
+GRAPHS = {
+    "query": ("default-graph-uri", "named-graph-uri"),
+    "update": ("using-graph-uri", "using-named-graph-uri"),
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A query or an update, and the graphs that are given beside it."""
+
+    text: str
+    is_update: bool
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+
+
+class Protocol:
+    """`/sparql`. Only so many run at once: the others wait, and elements that are pushed do not."""
+
+    def __init__(self, host: Host, access: Access) -> None:
+        self.host = host
+        self.access = access
+        self._at_once = anyio.CapacityLimiter(max(1, host.limits.at_once))
+
+    async def get(self, request: Request) -> Response:
+        pairs = request.query_params.multi_items()
+        if any(name == "update" for name, _ in pairs):
+            raise Problem(400, "An update is sent by POST")
+        return await self._answer(request, operation(pairs, self.host.limits.query, status=414))
+
+    async def post(self, request: Request) -> Response:
+        media = media_type(request.headers.get("content-type"))
+        content = await limits.body(request, self.host.limits.query)
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise Problem(400, "The body is not UTF-8") from None
+        pairs = list(request.query_params.multi_items())
+        if media == FORM:
+            pairs += form(text)
+        elif media in DIRECT:
+            pairs.append((DIRECT[media], text))
+        else:
+            known = ", ".join((*DIRECT, FORM))
+            raise Problem(415, "This is no operation of SPARQL", known, headers={"Accept-Post": known})
+        found = operation(pairs, self.host.limits.query)
+        if found.is_update:
+            self.access.write(request)
+            return await self._update(found)
+        return await self._answer(request, found)
+
+    async def _answer(self, request: Request, asked: Operation) -> Response:
+        result = await self._run(
+            lambda: self.host.engine.query(
+                asked.text,
+                dialect="sparql",
+                default_graphs=asked.default_graphs,
+                named_graphs=asked.named_graphs,
+                timeout=self.host.limits.evaluation,
+            )
+        )
+        offers = offered(result)
+        media = acceptable(request, tuple(offers))
+        body = await self._run(lambda: result.serialize(offers[media]))
+        return Response(body, headers={"Vary": "Accept", "Cache-Control": "no-cache"}, media_type=media)
+
+    async def _update(self, asked: Operation) -> Response:
+        changed = await self._run(
+            lambda: self.host.engine.update(
+                asked.text,
+                default_graphs=asked.default_graphs,
+                named_graphs=asked.named_graphs,
+                timeout=self.host.limits.evaluation,
+            )
+        )
+        return JSONResponse({"changed": changed})
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await to_thread.run_sync(work, limiter=self._at_once)
+
+
+def form(text: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=100)
+    except ValueError as error:
+        raise Problem(400, "The body is no form", str(error)) from None
+
+
+def operation(pairs: Sequence[tuple[str, str]], longest: int, status: int = 413) -> Operation:
+    """What the parameters of a request ask for (SPARQL 1.1 Protocol, sections 2.1 and 2.2)."""
+    texts = [(name, value) for name, value in pairs if name in ("query", "update")]
+    if len(texts) != 1:
+        detail = "there is more than one query or update" if texts else "a query or an update is needed"
+        raise Problem(400, "This is no operation of SPARQL", detail)
+    [(kind, text)] = texts
+    if len(text.encode(errors="replace")) > longest:
+        raise Problem(status, "The text is too long", f"at most {longest} bytes")
+    names = GRAPHS[kind]
+    default, named = (tuple(value for name, value in pairs if name == wanted) for wanted in names)
+    return Operation(text, kind == "update", default, named)
+
+
+def offered(result: Result) -> dict[str, str]:
+    """The media types in which a result can be written, each with the name of its form."""
+    if result.kind == "ask":
+        return BOOLEANS
+    if result.kind == "select":
+        return SOLUTIONS
+    return {media: format.file_extension for media, format in graphs.FORMATS.items()}

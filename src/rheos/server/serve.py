@@ -1,0 +1,127 @@
+"""The server as a process, or as a thread of one: a configuration comes in, and what it says is served until
+a signal, or somebody else, says that it is enough."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from rheos.errors import RheosError
+from rheos.server import logs
+from rheos.server.app import application
+from rheos.server.config import Config
+from rheos.server.events import Subscribers
+from rheos.server.host import Host
+from rheos.server.logs import log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_GRACE = 10  # seconds that requests under way have when the server ends
+
+
+class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
+    """A connection that its requests know, so that one which takes nothing can be ended."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.app_state: dict[str, Any] = {**self.app_state, "connection": self}
+
+
+class Server(uvicorn.Server):
+    """A web server that lets its subscribers go when it is to end: they would never go by themselves."""
+
+    def __init__(self, config: uvicorn.Config, subscribers: Subscribers, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._subscribers = subscribers
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        log("stopping", signal=signal.Signals(sig).name)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._subscribers.close()
+        await super().shutdown(sockets)
+
+
+def serve(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    logs.begin()
+    with opened(config) as (host, listening):
+        # uvicorn raises the signal again when it is done; then there is still something to close.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        asyncio.run(run(host, listening, lambda _: log("listening", address=host.base, port=host.port)))
+    log("stopped")
+
+
+@contextmanager
+def served(config: Config, spark: SparkSession | None = None) -> Iterator[Host]:
+    """Serve in a thread of this process, while the block runs."""
+    with opened(config, spark) as (host, listening):
+        ready = threading.Event()
+        running: list[Server] = []
+
+        def started(server: Server) -> None:
+            running.append(server)
+            ready.set()
+
+        thread = threading.Thread(target=lambda: asyncio.run(run(host, listening, started)), daemon=True)
+        thread.start()
+        try:
+            ready.wait()
+            yield host
+        finally:
+            for server in running:
+                server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[Host, socket.socket]]:
+    """A host that is open, and the socket at which it is to be reached. The socket comes first: nobody waits
+    for an engine to start, only to hear that the port is taken."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    try:
+        listening = socket.create_server((config.host, config.port), family=family, backlog=1024)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RheosError(f"cannot listen on {config.host}, port {config.port}: {reason}") from None
+    with listening:
+        host = Host(config, listening.getsockname()[1], spark)
+        try:
+            host.open()
+            yield host, listening
+        finally:
+            host.close()
+
+
+async def run(host: Host, listening: socket.socket, ready: Callable[[Server], None]) -> None:
+    subscribers = Subscribers(asyncio.get_running_loop())
+    host.answers.changed = subscribers.changed
+    config = uvicorn.Config(
+        application(host, subscribers),
+        http=Connection,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = Server(config, subscribers, lambda: ready(server))
+    await server.serve(sockets=[listening])

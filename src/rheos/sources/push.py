@@ -1,0 +1,291 @@
+"""Streams that somebody pushes: elements come in through a log on disk, from which tasks read them.
+
+The log is a folder of files named by the number of bytes before them, with the lines that a stream file has:
+any of them can be read with `--stream`. What was given to `append` at once is a record: its lines, and then a
+comment with their length and checksum. A record that a crash left unfinished is taken away when the log is
+opened again; nobody was told that it is there.
+
+A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
+seen is never lost, even with the machine, so that the same two offsets always give the same elements.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import mmap
+import os
+import re
+import struct
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
+from rheos.runtime.buffers import NEVER
+from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
+from rheos.sources.chunks import Chunk
+from rheos.sources.files import last_newline, read_range
+from rheos.sources.lines import read_chunks
+from rheos.sources.standard_input import segments
+from rheos.terms import XSD
+
+SEGMENT_BYTES = 16 << 20
+UNTIMED = NEVER  # the time of an element that gets the clock's when it is appended
+_PLACE = "pushed"
+_DURABLE, _TAKEN = "durable", "taken"  # files with a number of bytes: on the disk, and given to batches
+_NUMBER = struct.Struct("<q")
+_END = re.compile(rb"(?m)^# end ([0-9]+) ([0-9a-f]{8})\n")
+
+
+@dataclass(frozen=True, slots=True)
+class PushSource(Source):
+    """The elements of a log. An offset is a number of bytes, after a line."""
+
+    folder: str
+    live = True
+
+    def begin(self) -> Offset:
+        return {"position": 0}
+
+    def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
+        folder, position = Path(self.folder), offset["position"]
+        durable = _number(folder / _DURABLE)
+        if _number(folder / _TAKEN) != position:
+            _put_number(folder / _TAKEN, position)
+        for start, path in segments(self.folder):
+            end = min(start + path.stat().st_size, durable)
+            if end <= position:
+                continue
+            # Files before this one may have gone, with a stream of this name that was taken away.
+            position = max(position, start)
+            if end - position <= most:
+                most -= end - position
+                position = end
+                continue
+            cut = last_newline(str(path), position - start, position - start + most)
+            return {"position": end if cut is None else start + cut}
+        return {"position": position}
+
+    def ended(self, offset: Offset) -> bool:
+        return False
+
+    def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
+        parts: list[Part] = []
+        for first, path in segments(self.folder):
+            position = max(start["position"], first)
+            until = min(end["position"], first + path.stat().st_size)
+            while position < until:
+                cut = min(position + size, until)
+                parts.append({"path": str(path), "first": first, "start": position, "end": cut})
+                position = cut
+        return parts
+
+    def read(self, part: Part) -> Iterator[Chunk]:
+        text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
+        # The log has its own names for blank nodes already.
+        yield from read_chunks(text, "", _PLACE, first=part["start"] == 0)
+
+    def committed(self, offset: Offset) -> None:
+        """Let go of the files that have been read, but for the last, which may still grow."""
+        for (_, path), (following, _) in itertools.pairwise(segments(self.folder)):
+            if following <= offset["position"]:
+                path.unlink(missing_ok=True)
+
+
+@dataclass
+class _Waiting:
+    """Elements that wait to be written."""
+
+    elements: pa.RecordBatch
+    text: bytes | None
+    done: bool = False
+    failure: OSError | None = None
+
+    def record(self, now: int) -> bytes:
+        text = lines(self.elements, now) if self.text is None else self.text
+        return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
+
+
+@dataclass
+class PushLog:
+    """The writing end of a log; any thread may append. One process at a time has it open."""
+
+    folder: Path
+    _pending: list[_Waiting] = field(default_factory=list)
+    _adding: threading.Lock = field(default_factory=threading.Lock)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for above in (self.folder.parent, self.folder.parent.parent):
+            _sync(above)
+        _trim(self.folder)
+        known = segments(str(self.folder))
+        if not known:
+            _new_segment(self.folder, 0)
+            known = segments(str(self.folder))
+        self._start, path = known[-1]
+        self._file = FileIO(str(path), "ab")
+        self.position = self._start + path.stat().st_size
+        self._clock = 0
+        self._mark_file = (self.folder / _DURABLE).open("w+b")
+        self._mark_file.write(_NUMBER.pack(self.position))
+        self._mark_file.flush()
+        self._mark = mmap.mmap(self._mark_file.fileno(), _NUMBER.size)
+
+    @property
+    def source(self) -> PushSource:
+        return PushSource(str(self.folder.absolute()))
+
+    @property
+    def backlog(self) -> int:
+        """How many bytes there are that no batch has taken yet."""
+        first, _ = segments(str(self.folder))[0]
+        return self.position - max(first, _number(self.folder / _TAKEN))
+
+    def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> None:
+        """Have elements on the disk, all of them or none; OSError if that cannot be done.
+
+        `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first
+        writes for all who wait, so that they share the wait for the disk.
+        """
+        waiting = _Waiting(elements, text)
+        with self._adding:
+            self._pending.append(waiting)
+        with self._writing:
+            if not waiting.done:
+                with self._adding:
+                    together, self._pending = self._pending, []
+                self._write(together)
+        if waiting.failure is not None:
+            raise waiting.failure
+
+    def _write(self, together: Sequence[_Waiting]) -> None:
+        failure = None
+        try:
+            if self._file.closed:
+                raise OSError(errno.EBADF, "the stream was taken away")
+            # The clock of a stream does not go back, or elements that came at the same moment would be late.
+            self._clock = max(self._clock, time.time_ns() // 1000)
+            records = b"".join(waiting.record(self._clock) for waiting in together)
+            if self.position - self._start >= SEGMENT_BYTES:
+                self._roll()
+            self._put(records)
+        except OSError as error:
+            failure = error
+        for waiting in together:
+            waiting.failure, waiting.done = failure, True
+
+    def _put(self, records: bytes) -> None:
+        try:
+            left = memoryview(records)
+            while left:  # a file without a buffer may take only a part
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(self.position - self._start)
+            raise
+        self.position += len(records)
+        _NUMBER.pack_into(self._mark, 0, self.position)
+
+    def _roll(self) -> None:
+        """Go on in a new file."""
+        path = _new_segment(self.folder, self.position)
+        self._file.close()
+        self._file, self._start = FileIO(str(path), "ab"), self.position
+
+    def forget(self) -> None:
+        """Take away all that is in the log: a stream of this name that is made again goes on behind it."""
+        with self._writing:
+            self._roll()
+            for start, path in segments(str(self.folder)):
+                if start < self._start:
+                    path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        with self._writing:
+            self._file.close()
+            self._mark.close()
+            self._mark_file.close()
+
+
+def lines(elements: pa.RecordBatch, now: int) -> bytes:
+    """Elements as lines; those without a time get the time `now`."""
+    table = pa.Table.from_batches([elements])
+    cells = [mapped(table.column(name), ntriples_term) for name in "spo"]
+    starts, ends = (mapped(table.column(name), lambda time: moment(time, now)) for name in ("start", "time"))
+    if table.column("start").equals(table.column("time")):
+        return joined(concatenated(*cells, ends, ".\n", between=" "))
+    return joined(concatenated(*cells, starts, ends, ".\n", between=" "))
+
+
+def moment(time: int, now: int) -> str:
+    time = now if time == UNTIMED else time
+    return f'"{time_text(time)}"^^<{XSD}dateTime>'
+
+
+def stands_for(text: bytes, chunk: Chunk) -> bool:
+    """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
+    another name, none looks like the end of a record. To write them anew takes longer than to read them."""
+    if chunk.bad or not text.endswith(b"\n") or b"_:" in text or b"# end " in text:
+        return False
+    times = chunk.elements.column("time")
+    return not len(times) or int(pc.min(times).as_py()) != UNTIMED
+
+
+def _number(path: Path) -> int:
+    """The number in a file; 0 if there is none yet."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    return int(_NUMBER.unpack(content)[0]) if len(content) == _NUMBER.size else 0
+
+
+def _put_number(path: Path, number: int) -> None:
+    """Replace the number in a file, so that whoever reads it has the one or the other."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.pwrite(descriptor, _NUMBER.pack(number), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _new_segment(folder: Path, position: int) -> Path:
+    """An empty file, of which the folder knows even if the machine goes down now."""
+    path = folder / f"{position:020}.nq"
+    path.touch()
+    _sync(folder)
+    return path
+
+
+def _sync(folder: Path) -> None:
+    """Have what a folder lists on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _trim(folder: Path) -> None:
+    """Take away what a crash left of a record that was not finished."""
+    for _, path in segments(str(folder))[-1:]:
+        data = path.read_bytes()
+        whole = 0
+        for end in _END.finditer(data):
+            text = data[whole : end.start()]
+            if len(text) != int(end[1]) or zlib.crc32(text) != int(end[2], 16):
+                # A line of a record cannot look like its end, so here something was not written.
+                break
+            whole = end.end()
+        if whole < len(data):
+            os.truncate(path, whole)

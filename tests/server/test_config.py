@@ -1,0 +1,166 @@
+"""Configurations: what a file says, what is refused and how, and that the documentation knows every key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow
+from rheos.server.config import Config, ConfigError, config_of, read, stream_of
+from rheos.server.limits import Limits
+
+DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+def test_all_that_there_is(tmp_path: Path) -> None:
+    (tmp_path / "busy.rq").write_text("SELECT …")
+    file = tmp_path / "rheos.toml"
+    file.write_text(
+        """
+        host = "0.0.0.0"
+        port = 9000
+        base = "https://streams.example.org/city/"
+        token = "correct-horse"
+        state = "kept"
+        execution = "task"
+        entailment = "none"
+        window = "physical/10"
+
+        [data]
+        default = ["city.ttl", "more/*.nt"]
+        folder = "loadable"
+        graphs = { "http://ex/news" = "news.ttl" }
+
+        [streams.tolls]
+        source = "in/"
+        follow = true
+        iri = "http://streams.org/milantollgates.trdf"
+        lateness = "5s"
+        idle = "250ms"
+        window = "logical/PT1H/PT10M"
+
+        [streams.posts]
+        push = true
+
+        [queries.busy]
+        file = "busy.rq"
+        dialect = "csparql"
+
+        [queries.quiet]
+        text = "ASK …"
+
+        [limits]
+        body = 1000
+        evaluation = 2
+        """
+    )
+    config = read(file)
+    assert (config.host, config.port, config.base) == ("0.0.0.0", 9000, "https://streams.example.org/city/")
+    assert (config.token, config.state, config.execution) == ("correct-horse", tmp_path / "kept", "task")
+    assert (config.entailment, config.window) == ("none", PhysicalWindow(10, 1))
+    assert config.data == (str(tmp_path / "city.ttl"), str(tmp_path / "more/*.nt"))
+    assert config.graphs == {"http://ex/news": str(tmp_path / "news.ttl")}
+    assert config.load_folder == tmp_path / "loadable"
+    tolls, posts = config.streams
+    assert (tolls.source, tolls.follow, tolls.lateness, tolls.idle) == (
+        f"{tmp_path}/in",
+        True,
+        5_000_000,
+        0.25,
+    )
+    assert tolls.window == LogicalWindow(3_600_000_000, 600_000_000)
+    assert posts.is_push
+    assert [(query.name, query.text, query.dialect) for query in config.queries] == [
+        ("busy", "SELECT …", "csparql"),
+        ("quiet", "ASK …", "auto"),
+    ]
+    assert (config.limits.body, config.limits.evaluation, config.limits.queries) == (1000, 2.0, 100)
+
+
+def test_nothing_at_all() -> None:
+    config = config_of({})
+    assert (config.host, config.port, config.token) == ("127.0.0.1", 8080, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prot = 8080", "rheos.toml: unknown key 'prot': did you mean port?"),
+        ("xyz = 1", "rheos.toml: unknown key 'xyz': there is base, data, "),
+        (
+            "[streams.tolls]\npush = true\nlatenes = '5s'",
+            "[streams.tolls] unknown key 'latenes': did you mean lateness?",
+        ),
+        ("[limits]\nbodies = 1", "[limits] unknown key 'bodies': did you mean body?"),
+        ("[data]\ngraph = {}", "[data] unknown key 'graph': did you mean graphs?"),
+        ("[queries.q]\ntext = ''\nfile = 'q.rq'", "[queries.q] text: expected a text, not ''"),
+        ("[queries.q]\ntext = 'x'\nfile = 'q.rq'", "[queries.q] a query has either a file"),
+        ("[queries.q]\nfile = 'missing.rq'", "missing.rq: No such file or directory"),
+        ("[queries.q]\ntext = 'x'\ndialect = 'sql'", "[queries.q] dialect: expected one of auto, "),
+        ("streams = 5", "streams is a table, [streams], not a value"),
+        ("[streams]\ntolls = 'x'", "[streams] tolls is a table, [streams.tolls], not a value"),
+        ("[streams.tolls]", "[streams.tolls] a stream has either a source"),
+        ("[streams.tolls]\nsource = '-'", "standard input cannot be a stream of a server"),
+        ("[streams.'a b']\npush = true", "[streams.a b] a name has at most 100 letters"),
+        ("[streams.metrics]\npush = true", "metrics is an address of the server's own"),
+        ("[streams.s]\npush = true\nidle = 'soon'", "[streams.s] idle: expected a length of time such as 5s"),
+        ("[streams.s]\npush = true\niri = 'tolls'", "[streams.s] iri: expected an absolute IRI, not 'tolls'"),
+        ("[streams.s]\npush = true\nwindow = 'PT1H'", "[streams.s] window: a window is physical/100"),
+        ("[streams.s]\npush = 'yes'", "[streams.s] push: expected true or false, not 'yes'"),
+        ("[streams.s]\npush = true\n[queries.s]\ntext = 'x'", "s is the name of a stream and of a query"),
+        ("port = 70000", "port: expected a port, not 70000"),
+        ("port = '80'", "port: expected a whole number, not '80'"),
+        ("base = 'http://ex'", "base: expected an address that begins with http: or https:"),
+        ("token = 'short'", "token: a token has at least 8 characters"),
+        ("token = 'with a space'", "token: a token has at least 8 characters"),
+        ("[limits]\nslow = 0", "[limits] slow: expected a number of seconds, not 0"),
+        ("host = '0.0.0.0'", "host = '0.0.0.0' lets others than this machine in, so a token is needed"),
+        ("host = '::'", "a token is needed"),
+        ("host = 'example.org'", "a token is needed"),
+        ("port = ", "rheos.toml: Invalid value"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "rheos.toml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path / "rheos.toml")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.5", "::1", "localhost"])
+def test_this_machine_needs_no_token(host: str) -> None:
+    assert config_of({"host": host}).token is None
+
+
+def test_streams_that_clients_describe() -> None:
+    assert stream_of("s", {"lateness": "1s"}).lateness == 1_000_000
+    with pytest.raises(ConfigError, match="source: only the configuration can say that"):
+        stream_of("s", {"source": "/etc/passwd"})
+    with pytest.raises(ConfigError, match="unknown key 'late'"):
+        stream_of("s", {"late": "1s"})
+
+
+def test_the_documentation_knows_every_key_and_its_default() -> None:
+    text = DOCS.read_text()
+    documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
+    top = {"host", "port", "base", "token", "state", "execution", "entailment", "window"}
+    data, streams = {"default", "graphs", "folder"}, {"source", "push", "follow", "iri", "lateness", "idle"}
+    queries, limits = {"file", "text", "dialect"}, {field.name for field in fields(Limits)}
+    assert documented == top | data | streams | queries | limits
+    defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
+    assert {name: float(defaults[name]) for name in limits} == {
+        field.name: float(field.default)
+        for field in fields(Limits)  # type: ignore[arg-type]
+    }
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        content = tomllib.loads(example)
+        for query in content.get("queries", {}).values():
+            if "file" in query:
+                query["text"] = query.pop("file")
+        assert isinstance(config_of(content), Config)
