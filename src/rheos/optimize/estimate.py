@@ -86,7 +86,16 @@ def rows(node: Node, statistics: Statistics) -> float:
             return rows(left, statistics)
         case Filter(_, pattern):
             return FILTERED * rows(pattern, statistics)
-        case StreamPattern() | Kept() | SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent() | Pairs():
+        case (
+            StreamPattern()
+            | Kept()
+            | SeqJoin()
+            | SeqRightJoin()
+            | EqJoin()
+            | EqLeftJoin()
+            | Recent()
+            | Pairs()
+        ):
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")
         case Values(_, given):
             return float(len(given))

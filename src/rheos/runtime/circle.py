@@ -1,13 +1,17 @@
 """Rules that read one another's streams in a circle: the live events of a batch and the rules come in, what
 all of them derive goes out, up to the fixpoint.
 
-All that is derived ends with an event that came from outside. So time goes on from end to end, and what ended
-before is settled. But one end after the other would cost a round of statements for each. Where rules only
-say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and every
-round joins just what the round before derived with all the rest (semi-naive evaluation). Where the absence of
-something derived matters too, the same is done on trial: when nothing more follows, everything is evaluated
-once more on all that was derived. If the same comes out, and no rule can be its own reason within one end,
-that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in shorter spans.
+All that is derived ends with an event that came from outside. So time goes on from end to end, and what
+ended before is settled. But one end after the other would cost a round of statements for each. Where rules
+only say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and
+every round joins just what the round before derived with all the rest (semi-naive evaluation). Where the
+absence of something derived matters too, the same is done on trial: when nothing more follows, everything is
+evaluated once more on all that was derived. If the same comes out, and no rule can be its own reason within
+one end, that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in
+shorter spans.
+
+What is remembered between batches is what was derived, in the buffers of the rules' streams, as long as the
+rules can look back.
 """
 
 from __future__ import annotations
@@ -124,7 +128,7 @@ def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bo
     made = [triple for triple in template if could_match([triple], pattern)]
     return any(
         isinstance(asked, Variable)
-        and all(isinstance(triple.terms[at], Variable) and triple.terms[at].is_blank for triple in made)
+        and all(isinstance(term := triple.terms[at], Variable) and term.is_blank for triple in made)
         for at, asked in enumerate(pattern.terms)
     )
 
@@ -192,16 +196,18 @@ class Fixpoint:
         every = " UNION ".join(f"SELECT ending FROM {table}" for table in sorted(tables))
         after = min(rule.after for rule in self.rules)
         found = self.place.ask(f"SELECT ending FROM ({every}) WHERE ending > {after} ORDER BY ending")
-        return found.column(0).to_numpy()
+        ends: np.ndarray = found.column(0).to_numpy()
+        return ends
 
     def span(self, after: int, until: int, checked: bool) -> None:
         """Derive what ends after a time and up to another."""
         counts, first, rounds = Counter[int](), until, 0
         fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
         while True:
+            if not any(fresh.values()) and checked:
+                fresh = self.missing(after, until)
             if not any(fresh.values()):
-                if not checked or not any((fresh := self.missing(after, until)).values()):
-                    return
+                return
             ends = {name: self._ends(self._fresh[name]) for name, found in fresh.items() if found}
             earliest = min(min(found) for found in ends.values())
             first, rounds = earliest, rounds + 1 if earliest == first else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -26,6 +26,7 @@ from rheos.algebra.nodes import (
     Join,
     Kept,
     Node,
+    Pairs,
     PathPattern,
     Query,
     Select,
@@ -129,7 +130,9 @@ class Detection:
         streams = frozenset(query.streams or ())
         memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
         stages = tuple(found.stages)
-        return cls(query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages)
+        return cls(
+            query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages
+        )
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -223,7 +226,7 @@ class Leaves:
         return operands(node, self.numbered)
 
     def stage(self, node: SeqJoin) -> SeqJoin:
-        """A sequence that is evaluated apart. What is chosen on each side may not depend on what is around."""
+        """A sequence that is evaluated apart. What there is on each side may not depend on what is around."""
         bounds = [memory_bound(side) for side in (node.left, node.right)]
         self.memory += bounds
         outer, self.outer = self.outer, bounds[0]
@@ -231,8 +234,10 @@ class Leaves:
         self.outer = bounds[1]
         right = self.numbered(node.right)
         self.outer = outer
-        self.stages.append(Stage(len(self.stages) + 1, left, right, outer))
-        return replace(node, left=left, right=right, number=len(self.stages))
+        stage = Stage(len(self.stages) + 1, left, right, outer)
+        self.stages.append(stage)
+        pairs = Pairs(stage.number, stage.both, certain(left) | certain(right))
+        return SeqJoin(left, right, None, pairs)
 
     def leaf(self, pattern: TriplePattern) -> Node:
         self.patterns.append(pattern)
@@ -275,10 +280,8 @@ class DetectingBatch:
         found = self.show(detection, after, until, since)
         return self.completed(detection, found, after)
 
-    def show(
-        self, detection: Detection, after: int, until: int, since: Mapping[str, int]
-    ) -> frozenset[int]:
-        """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
+    def show(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> frozenset[int]:
+        """Have the events that match each pattern of a query as tables; the numbers of those with any."""
         events = self.seen(detection.streams, until, since)
         ends = events.column("ending").to_numpy()
         found, known = set[int](), dict[Shape, dict[str, pa.Table]]()

@@ -47,14 +47,14 @@ def check_circle(together: Sequence[Registered]) -> None:
     for name, rule in rules.items():
         if rule.query.consumption != "unrestricted":
             raise RheosError(
-                f"{name} has a policy of consumption, {rule.query.consumption}, and goes on from what it makes"
-                f" itself: {shown}; what it would use up depends on what it makes of that"
+                f"{name} has the policy of consumption {rule.query.consumption}, and goes on from what it"
+                f" makes: {shown}; what it would use up depends on what it makes of that"
             )
     looking = ambiguous(rules)
     if looking is not None:
         raise RheosError(
-            f"{looking} looks for the absence of what may follow from its own answer at the same time: {shown};"
-            " in a circle of rules, what is optional, taken away or aggregated must have ended before"
+            f"{looking} looks for the absence of what may follow from its own answer at the same time:"
+            f" {shown}; what is optional, taken away or aggregated there must have ended before"
         )
 
 
@@ -213,7 +213,8 @@ class Registry:
             readers = [
                 other.name
                 for other in self.handles.values()
-                if other is not handle and any(handle.registered.derived == stream for stream, _ in other.named)
+                if other is not handle
+                and any(handle.registered.derived == stream for stream, _ in other.named)
             ]
             if readers:
                 raise RheosError(f"{name} makes a stream that is read by {', '.join(sorted(readers))}")

@@ -194,9 +194,7 @@ def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: Detect
     return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs)
 
 
-def uninterrupted(
-    node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler
-) -> Relation:
+def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler) -> Relation:
     """A sequence with nothing in between. Each of the left side, with the earliest end of those like it, must
     not have ended before the last that came between began: for each of the right side that is the latest
     start of those that ended before it, or one like it, started."""
@@ -206,7 +204,9 @@ def uninterrupted(
     right = with_extreme(right, f"MAX({STARTING})", ENDING, "latest", compiler)
     rows, shared = compiler.fresh("r"), {compiler.column(name) for name in other.shared(right)}
     columns = [*OCCURRENCE, *map(compiler.column, right.variables)]
-    events = select([*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows))
+    events = select(
+        [*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows)
+    )
     absent = compiler.dialect.null
     others = ["CAST(NULL AS BIGINT)"] * 2
     others += [column if column in shared else absent for column in columns[2:]]
