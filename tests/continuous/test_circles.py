@@ -1,5 +1,5 @@
-"""Rules that look for the absence of what they derive, and sequences that nothing interrupts, against the reference:
-every way in which a circle of rules is evaluated, on random streams cut at random."""
+"""Rules that look for the absence of what they derive, and sequences that nothing interrupts, against the
+reference: every way in which a circle of rules is evaluated, on random streams cut at random."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from rheos.algebra.rewrite import below
 from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime import circle
 from rheos.runtime.buffers import NEVER
-from rheos.runtime.circle import Fixpoint, Rule, Way, way
+from rheos.runtime.circle import Fixpoint, Rule, Share, Way, united, way
 from rheos.runtime.detecting import DetectingBatch, Detection, present
 from rheos.runtime.place import DuckPlace
 from rheos.runtime.plan import components, is_circle
+from rheos.runtime.shares import shared_places
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.arrival_cases import P, Q, V
 from tests.continuous.arrival_query import Bind, Filter, Group, Pattern
@@ -178,6 +179,58 @@ def test_a_mistake_is_noticed(graphs: StaticGraphs, tmp_path: Path, monkeypatch:
     assert check(case, 0, tmp_path, graphs) == ["on trial"]
     assert mistakes
     assert len(answers(case)) == 1
+
+
+def detections(*queries: Query) -> list[Detection]:
+    found = [query.evaluation for query in registered(Case(queries, {STREAMS[0]: []}))]
+    return [evaluation for evaluation in found if isinstance(evaluation, Detection)]
+
+
+OF_ONE = Query(goes_on("SEQ", ("?a", M, "?b"), ("?a", Q, "?c"), None), template=(("?a", M, "?c"),))
+ALONG = Query(goes_on("SEQ", ("?a", M, "?b"), ("?b", P, "?c"), None), template=(("?a", M, "?c"),))
+THERE = Query(goes_on("SEQ", ("?a", M, "?b"), ("?c", Q, "?a"), None), template=(("?b", N, "?a"),))
+BACK = Query(goes_on("SEQ", ("?b", N, "?c"), ("?c", P, "?d"), None), template=(("?c", M, "?d"),))
+HIDDEN = Query(
+    Group((replace(OF_ONE, template=(), select=("?c",)), *one(("?a", Q, "?e")).elements)),
+    template=OF_ONE.template,
+)
+
+
+def test_by_what_rules_can_be_shared_out() -> None:
+    assert shared_places(detections(OF_ONE)) == ((0, 0),)
+    assert shared_places(detections(ALONG)) is None  # where it came from is not where it goes on
+    assert shared_places(detections(THERE, BACK)) == ((0, 2), (2, 0))
+    assert shared_places(detections(OF_ONE, BACK)) == ((0, 0), (2, 0))
+    assert shared_places(detections(OF_ONE, THERE, BACK)) == ((0, 0), (0, 2), (2, 0))
+    assert shared_places(detections(OF_ONE, replace(BACK, template=(("?d", M, "?c"),)))) is None
+    assert shared_places(detections(HIDDEN)) is None
+
+
+@pytest.mark.parametrize("rules", [[OF_ONE], [THERE, BACK]])
+def test_shares_come_to_the_same(rules: list[Query]) -> None:
+    derived = 0
+    for seed in range(10):
+        chance = random.Random(f"shares {seed}")
+        happens = [
+            (s, M if chance.random() < 0.3 else p, *rest) for s, p, *rest in events(chance, 24, "chain")
+        ]
+        queries = registered(Case(rules, {STREAMS[0]: happens}))
+        live = {STREAMS[0]: table(happens)} | {query.derived or "": table([]) for query in queries}
+        found = [Rule(q.name, q.evaluation, q.derived or "", NEVER, {}) for q in queries]  # type: ignore[arg-type]
+        places = shared_places([rule.detection for rule in found])
+        assert places is not None
+        with duckdb.connect() as connection:
+            place = DuckPlace(connection)
+            parts = [
+                Fixpoint(DetectingBatch(place, live), place, found, 10**9, share).derived()
+                for share in (None, *(Share(number, 3, places) for number in range(3)))
+            ]
+        whole, *shares = parts
+        assert {n: rows.to_pylist() for n, rows in united(shares).solutions.items()} == {
+            n: rows.to_pylist() for n, rows in whole.solutions.items()
+        }
+        derived += sum(map(len, whole.solutions.values()))
+    assert derived > 20
 
 
 def test_what_is_endless_keeps_what_ended_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
-"""Rules in a circle and policies of consumption through the engine: in tasks and by Catalyst, cut into batches,
-stopped and started again, and cut off where they would not end."""
+"""Rules in a circle and policies of consumption through the engine: in tasks and by Catalyst, cut into
+batches, stopped and started again, and cut off where they would not end."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ENDLESS = f"{PREFIX} CONSTRUCT {{ _:e :made ?e }} {{ ?e :made ?x }}"
 STEPS = [("a", "step", "b", 1), ("b", "step", "c", 2), ("c", "step", "d", 4), ("d", "step", "e", 6.5)]
 # From, to, and when: all that is short enough.
 FOUND = [
-    ("a", "b", 1, 1), ("a", "c", 1, 2), ("b", "c", 2, 2), ("a", "d", 1, 4), ("b", "d", 2, 4), ("c", "d", 4, 4),
-    ("b", "e", 2, 6.5), ("c", "e", 4, 6.5), ("d", "e", 6.5, 6.5),
+    ("a", "b", 1, 1), ("a", "c", 1, 2), ("b", "c", 2, 2), ("a", "d", 1, 4), ("b", "d", 2, 4),
+    ("c", "d", 4, 4), ("b", "e", 2, 6.5), ("c", "e", 4, 6.5), ("d", "e", 6.5, 6.5),
 ]  # fmt: skip
 Opened = Callable[..., Engine]
 
@@ -83,6 +83,31 @@ def test_a_rule_that_reads_what_it_makes(opened: Opened, execution: str) -> None
     assert [row["b"] for answer in seen.results for row in rows(answer)] == ["c", "d", "e"]
 
 
+def test_rules_that_are_shared_out(opened: Opened, execution: str) -> None:
+    """All is about one who does something, and in tasks of their own for each of those."""
+    text = f"{PREFIX} CONSTRUCT {{ ?a :did ?c }} {{ {{ ?a :did ?b }} SEQ {{ ?a :does ?c }} }}"
+    who = [f"who{number}" for number in range(8)]
+    happens = [(name, "did", "x", 1) for name in who] + [(name, "does", "y", 2) for name in who]
+    engine = opened([*happens, ("who0", "does", "z", 3)], execution=execution)
+    handle = engine.register(text, name="doing", dialect="epsparql")
+    assert engine.run()
+    assert ways(handle.results) == [*((name, "y", 1, 2) for name in who), ("who0", "z", 1, 3)]
+
+
+def test_nothing_comes_between(opened: Opened, execution: str) -> None:
+    engine = opened(DOOR, execution=execution)
+    sides = "{ ?from :opens ?door }", "{ ?to :closes ?door }"
+    handle = engine.register(
+        f"""{PREFIX} SELECT ?from ?to {{
+            {sides[0]} SEQ {sides[1]} EQUALSOPTIONAL {{ {sides[0]} SEQ {{ ?x :opens ?door }} SEQ {sides[1]} }}
+            FILTER(!BOUND(?x) && getDURATION() < "PT2S"^^xsd:duration) }}""",
+        name="next",
+    )
+    assert engine.run()
+    found = [(row["from"], row["to"]) for answer in handle.results for row in rows(answer)]
+    assert found == [("b", "x"), ("c", "z")]
+
+
 def test_it_goes_on_from_a_checkpoint(opened: Opened, execution: str, tmp_path: Path) -> None:
     """What was derived, and what was used, is known to the run that goes on."""
     found: list[Answer] = []
@@ -128,8 +153,9 @@ PAIRS = {
     for policy in ("RECENT", "CHRONOLOGICAL", "UNRESTRICTED")
 }
 DOOR = [
-    ("a", "opens", "door", 1), ("b", "opens", "door", 2), ("x", "closes", "door", 3), ("y", "closes", "door", 4),
-    ("c", "opens", "door", 5), ("z", "closes", "door", 6), ("w", "closes", "door", 7),
+    ("a", "opens", "door", 1), ("b", "opens", "door", 2), ("x", "closes", "door", 3),
+    ("y", "closes", "door", 4), ("c", "opens", "door", 5), ("z", "closes", "door", 6),
+    ("w", "closes", "door", 7),
 ]  # fmt: skip
 TOGETHER = {
     "RECENT": [("b", "x"), ("b", "y"), ("c", "z"), ("c", "w")],

@@ -23,7 +23,7 @@ from rheos.execute.catalyst import closure_view
 from rheos.execute.session import map_in_arrow
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import kept_in
-from rheos.runtime.alone import CircleAlone, PolicyAlone, consumed, derived
+from rheos.runtime.alone import PolicyAlone, consumed, derived
 from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
 from rheos.runtime.circle import Derived, Rule
@@ -202,12 +202,11 @@ class ByCatalyst(Evaluating):
         return found
 
     def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
-        """To the fixpoint in one task, never as a job for every round."""
+        """To the fixpoint inside tasks, never as a job for every round."""
         detections = [rule.detection for rule in rules]
         segments = {name: self.held[name] for detection in detections for name in detection.streams}
-        return derived(
-            CircleAlone(segments, self._kept_of(detections), self._start(), rules, until), self.place.spark
-        )
+        kept, start = self._kept_of(detections), self._start()
+        return derived(segments, kept, start, rules, until, self.place.spark)
 
     def _kept_of(self, detections: Sequence[Detection]) -> dict[str, KeptTable]:
         tables = {part.table for detection in detections for part in detection.parts}
