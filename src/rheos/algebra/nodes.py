@@ -231,14 +231,14 @@ class SeqJoin:
     """SEQ of EP-SPARQL: the left ends before the right starts.
 
     The optimiser may have found that nothing must come `between`: between any solutions of both sides that
-    bind the same as these, and have the same interval together. With a policy of consumption it has a
-    number, from 1: which pairs it makes is decided apart.
+    bind the same as these, and have the same interval together. With a policy of consumption, which `pairs`
+    it makes of what occurs is decided apart.
     """
 
     left: Node
     right: Node
     between: Node | None = None
-    number: int = 0
+    pairs: Pairs | None = None
 
 
 @dataclass(frozen=True, slots=True)

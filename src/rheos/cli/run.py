@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rheos.cli.failures import complain, located
+from rheos.cli.failures import FAULT, complain, located
 from rheos.cli.live import counted, shown
 from rheos.cli.options import Dialect, Entailment, RunExecution, RunFormat
 from rheos.cli.output import check_target
@@ -174,6 +174,8 @@ def stream(engine: Engine, formatter: Formatter, output: Output, options: Run) -
         ended = sys.exc_info()[0]
         if not options.quiet and ended in (None, KeyboardInterrupt):
             summarise(engine.metrics, options.dead_letters)
+    if engine.streaming.registry.failures():
+        raise typer.Exit(FAULT)  # why was said when it happened
 
 
 def summarise(metrics: Metrics, kept: Path | None) -> None:

@@ -35,7 +35,6 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
-from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
@@ -53,10 +52,9 @@ def branches(node: Node) -> list[Node]:
             return branches(left) + branches(right)
         case Join(left, right):
             return [Join(one, other) for one in branches(left) for other in branches(right)]
-        case SeqJoin(left, right, _, number) if number:
+        case SeqJoin(left, right, _, pairs) if pairs is not None:
             both = [(one, other) for one in branches(left) for other in branches(right)]
             static = [Join(*pair) for pair in both if not all(map(has_streams, pair))]
-            pairs = Pairs(number, tuple(sorted(in_scope(node))), certain(node))
             return [pairs, *(found for found in map(without_nothing, static) if found != NOTHING)]
         case SeqJoin(left, right) | EqJoin(left, right):
             return [timed(node, one, other) for one in branches(left) for other in branches(right)]
@@ -144,7 +142,8 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
     """The patterns of the solutions with at least one new event, of those that match the patterns of these
     numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
 
-    What is done to each solution by itself is done once for all of them: expressions are what takes long. Where new events only change what is optional, taken away or aggregated, there is none: what follows from
+    What is done to each solution by itself is done once for all of them: expressions are what takes long.
+    Where new events only change what is optional, taken away or aggregated, there is none: what follows from
     that is found when all is evaluated anew.
     """
 
@@ -180,7 +179,7 @@ def without_nothing(node: Node) -> Node:
         return isinstance(operand, Values) and not operand.rows
 
     match node:
-        case SeqJoin(number=number) if number:
+        case SeqJoin(pairs=pairs) if pairs is not None:
             return node  # of what there is no more it may have made pairs
         case Union(left, right):
             return right if empty(left) else left if empty(right) else node

@@ -27,6 +27,7 @@ from rheos.algebra.nodes import (
     LeftJoin,
     Minus,
     Node,
+    Pairs,
     PathPattern,
     Query,
     Select,
@@ -155,7 +156,7 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | Kept)
-    assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin)  # not of CQELS-QL
+    assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Pairs)  # not of CQELS-QL
     return replace(node, pattern=rewrite(node.pattern))
 
 

@@ -73,7 +73,7 @@ def _simple(node: Node) -> bool:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """Whether a pattern is another but for filters on what it binds, which hold for all that binds the same."""
+    """Whether a pattern is another but for filters on terms, which hold for all that binds the same."""
 
     def plain(inner: Node, *, filters: bool) -> Node:
         def step(found: Node) -> Node:

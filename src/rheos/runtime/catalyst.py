@@ -25,13 +25,15 @@ from rheos.execute.limits import limited_jobs
 from rheos.execute.session import map_in_arrow
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import kept_in
+from rheos.runtime.alone import PolicyAlone, consumed, derived
 from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
 from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
+from rheos.runtime.circle import Derived, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import BATCH, Detection, nothing, statement_of, told
 from rheos.runtime.evaluating import Evaluating, Span
 from rheos.runtime.evaluation import Answers, Batch, Evaluation
-from rheos.runtime.kept import read_kept
+from rheos.runtime.kept import KeptTable, read_kept
 from rheos.runtime.opening import open_windows
 from rheos.runtime.plan import Control, Registered, Relatives
 from rheos.runtime.segments import Segment, Segments, read, save
@@ -125,14 +127,15 @@ def evaluate(
     known = complete(found.progress, control)
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
-    for stream in {*named, *made} - found.segments.keys():
+    states = {name for query in queries for name in query.states}
+    for stream in {*named, *made, *states} - found.segments.keys():
         found.segments[stream] = control.segments.get(stream, Segments())
     place = SparkPlace(spark)
     try:
         ByCatalyst(queries, families, control, found, known, place, state).all()
     finally:
         place.close()
-    for stream in found.segments:
+    for stream in found.segments.keys() - states:
         found.segments[stream] = live(found.segments[stream], stream, queries, found.reached)
     return found
 
@@ -172,6 +175,8 @@ class ByCatalyst(Evaluating):
         return self._windows.answers(evaluation, span.after, span.until, dict(span.since))
 
     def detected(self, detection: Detection, span: Span) -> Answers:
+        if detection.stages:
+            return self.consumed(detection, span)
         self._show_kept({part.table for part in detection.parts})
         since, parts = dict(span.since), []
         for stream in sorted(detection.streams):
@@ -201,6 +206,29 @@ class ByCatalyst(Evaluating):
         statement = statement_of(detection, frozenset(numbers), self.filled, SPARK)
         found = nothing(detection.query.query) if statement is None else self.place.solutions(statement)
         return told(found)
+
+    def consumed(self, detection: Detection, span: Span) -> Answers:
+        """With a policy of consumption one event depends on the others before it: in one task."""
+        segments = {name: self.held[name] for name in (*detection.streams, *detection.states)}
+        times, since = (span.after, span.until), dict(span.since)
+        alone = PolicyAlone(segments, self._kept_of([detection]), self._start(), detection, times, since)
+        found, state = consumed(alone, self.place.spark)
+        self.results.segments |= state
+        return found
+
+    def fixpoint(self, rules: Sequence[Rule], until: int) -> Derived:
+        """To the fixpoint inside tasks, never as a job for every round."""
+        detections = [rule.detection for rule in rules]
+        segments = {name: self.held[name] for detection in detections for name in detection.streams}
+        kept, start = self._kept_of(detections), self._start()
+        return derived(segments, kept, start, rules, until, self.place.spark)
+
+    def _kept_of(self, detections: Sequence[Detection]) -> dict[str, KeptTable]:
+        tables = {part.table for detection in detections for part in detection.parts}
+        return {name: table for name, table in self.control.kept.items() if name in tables}
+
+    def _start(self) -> str:
+        return str(self.state / f"alone-{next(self._files)}")
 
     def novelty(self, prepared: Prepared, span: Span, constants: pa.Table | None) -> Novelty:
         self._show_kept({table.table for table in kept_in(prepared.pattern)})

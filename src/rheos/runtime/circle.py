@@ -1,24 +1,29 @@
 """Rules that read one another's streams in a circle: the live events of a batch and the rules come in, what
 all of them derive goes out, up to the fixpoint.
 
-All that is derived ends with an event that came from outside. So time goes on from end to end, and what ended
-before is settled. But one end after the other would cost a round of statements for each. Where rules only
-say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and every
-round joins just what the round before derived with all the rest (semi-naive evaluation). Where the absence of
-something derived matters too, the same is done on trial: when nothing more follows, everything is evaluated
-once more on all that was derived. If the same comes out, and no rule can be its own reason within one end,
-that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in shorter spans.
+All that is derived ends with an event that came from outside. So time goes on from end to end, and what
+ended before is settled. But one end after the other would cost a round of statements for each. Where rules
+only say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and
+every round joins just what the round before derived with all the rest (semi-naive evaluation). Where the
+absence of something derived matters too, the same is done on trial: when nothing more follows, everything is
+evaluated once more on all that was derived. If the same comes out, and no rule can be its own reason within
+one end, that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in
+shorter spans.
+
+What is remembered between batches is what was derived, in the buffers of the rules' streams, as long as the
+rules can look back.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import TriplePattern
@@ -36,6 +41,7 @@ from rheos.runtime.detecting import (
     statement_of,
 )
 from rheos.runtime.place import DuckPlace
+from rheos.runtime.shares import Places
 from rheos.runtime.ticks import matches
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.relation import OCCURRENCE, clause_name, select
@@ -67,6 +73,7 @@ class Derived:
 
     solutions: Mapping[str, pa.Table]
     failure: str | None = None
+    failed_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +131,39 @@ def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bo
     made = [triple for triple in template if could_match([triple], pattern)]
     return any(
         isinstance(asked, Variable)
-        and all(isinstance(triple.terms[at], Variable) and triple.terms[at].is_blank for triple in made)
+        and all(isinstance(term := triple.terms[at], Variable) and term.is_blank for triple in made)
         for at, asked in enumerate(pattern.terms)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The events of one of so many tasks, by a term that they have in these places, for the patterns of each
+    rule."""
+
+    number: int
+    of: int
+    places: tuple[Places, ...]
+
+    def condition(self, column: str) -> str:
+        return f"hash({column}) % {self.of} = {self.number}"
+
+
+def united(parts: Sequence[Derived]) -> Derived:
+    """What several tasks derived from their shares, as one would have."""
+    failed = min((part for part in parts if part.failed_at is not None), key=_failed_at, default=None)
+    solutions = {}
+    for name in parts[0].solutions:
+        rows = pa.concat_tables([part.solutions[name] for part in parts])
+        if failed is not None:
+            rows = rows.filter(pc.less(rows.column("ending"), _failed_at(failed)))
+        solutions[name] = rows.sort_by([(column, "ascending") for column in rows.column_names])
+    return Derived(solutions) if failed is None else replace(failed, solutions=solutions)
+
+
+def _failed_at(part: Derived) -> int:
+    assert part.failed_at is not None
+    return part.failed_at
 
 
 @dataclass
@@ -148,24 +185,30 @@ class Fixpoint:
     place: DuckPlace
     rules: Sequence[Rule]
     until: int
+    share: Share | None = None
 
     def __post_init__(self) -> None:
         self.round = 0
+        self._grown: set[str] = set()  # the tables that the last round added to
         self._leaves: dict[tuple[object, ...], Leaf] = {}
         self._numbered: dict[str, list[Leaf]] = {}  # those of the patterns of each rule, in their order
         self._views: dict[str, str] = {}
         self._known = {rule.name: f"derived_{number}" for number, rule in enumerate(self.rules)}
         self._fresh = {rule.name: f"fresh_{number}" for number, rule in enumerate(self.rules)}
-        for rule in self.rules:
+        for at, rule in enumerate(self.rules):
             self.place.put("arrived", nothing(rule.detection.query.query))
             self.place.make(self._known[rule.name], "SELECT * FROM arrived")
-            self._numbered[rule.name] = [self._leaf(rule, pattern) for pattern in rule.detection.patterns]
+            patterns = rule.detection.patterns
+            terms = [None] * len(patterns) if self.share is None else self.share.places[at]
+            self._numbered[rule.name] = [
+                self._leaf(rule, pattern, place) for pattern, place in zip(patterns, terms, strict=True)
+            ]
 
     def derived(self) -> Derived:
         ends, at = self.ends(), 0
         chosen = way(self.rules, self.batch.kept)
         size = 1 if chosen == "end by end" else max(1, len(ends))
-        failure = None
+        failure, failed_at = None, None
         while at < len(ends) and failure is None:
             span = ends[at : at + size]
             after = int(ends[at - 1]) if at else int(span[0]) - 1
@@ -181,10 +224,10 @@ class Fixpoint:
             except Endless as endless:
                 self.forget(after)
                 if len(span) == 1:
-                    failure = self.failure(endless)
+                    failure, failed_at = self.failure(endless), endless.end
                 # What ends before that has to be complete, wherever the batch begins.
                 size = max(1, int(np.searchsorted(span, endless.end)))
-        return Derived({rule.name: self.solutions(rule) for rule in self.rules}, failure)
+        return Derived({rule.name: self.solutions(rule) for rule in self.rules}, failure, failed_at)
 
     def ends(self) -> np.ndarray:
         """The times at which something may be derived."""
@@ -192,16 +235,18 @@ class Fixpoint:
         every = " UNION ".join(f"SELECT ending FROM {table}" for table in sorted(tables))
         after = min(rule.after for rule in self.rules)
         found = self.place.ask(f"SELECT ending FROM ({every}) WHERE ending > {after} ORDER BY ending")
-        return found.column(0).to_numpy()
+        ends: np.ndarray = found.column(0).to_numpy()
+        return ends
 
     def span(self, after: int, until: int, checked: bool) -> None:
         """Derive what ends after a time and up to another."""
         counts, first, rounds = Counter[int](), until, 0
         fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
         while True:
+            if not any(fresh.values()) and checked:
+                fresh = self.missing(after, until)
             if not any(fresh.values()):
-                if not checked or not any((fresh := self.missing(after, until)).values()):
-                    return
+                return
             ends = {name: self._ends(self._fresh[name]) for name, found in fresh.items() if found}
             earliest = min(min(found) for found in ends.values())
             first, rounds = earliest, rounds + 1 if earliest == first else 0
@@ -251,7 +296,7 @@ class Fixpoint:
     def take_in(self, fresh: Mapping[str, int]) -> None:
         """Have what was found as events for the next round."""
         self.round += 1
-        self._grown: set[str] = set()
+        self._grown.clear()
         for name, count in fresh.items():
             if count:
                 self.place.run(f"INSERT INTO {self._known[name]} SELECT * FROM {self._fresh[name]}")
@@ -288,10 +333,10 @@ class Fixpoint:
             f" most of it is made by {endless.rule}"
         )
 
-    def _leaf(self, rule: Rule, pattern: TriplePattern) -> Leaf:
+    def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
         """The table of what matches a pattern; patterns that differ only in their variables have the same."""
         detection = rule.detection
-        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items()))
+        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items())), place
         if key not in self._leaves:
             makers = [
                 other
@@ -302,7 +347,8 @@ class Fixpoint:
             events = self.batch.seen(detection.streams, self.until, rule.since)
             found = events.take(pa.array(matches(events, (pattern,))))
             self.place.put("arrived", found)
-            self.place.make(leaf.table, "SELECT *, 0 AS round FROM arrived")
+            own = [] if self.share is None or place is None else [self.share.condition("spo"[place])]
+            self.place.make(leaf.table, select(["*", "0 AS round"], "arrived", own))
             leaf.filled = bool(len(found))
         return self._leaves[key]
 

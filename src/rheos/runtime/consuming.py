@@ -1,9 +1,10 @@
-"""Policies of consumption: the solutions of both sides of a sequence come in, the pairs that its policy makes of
-them go out, and what has to be remembered of its left side.
+"""Policies of consumption: the solutions of both sides of a sequence come in, the pairs that its policy makes
+of them go out, and what has to be remembered of its left side.
 
-A sequence with a policy is evaluated apart, those inside of others first. The solutions of its right side that end
-in a batch take their turns in order: by end, start and terms. What they are paired with is among the solutions of
-the left side, which are remembered as solutions: whether one was used cannot be seen from the events.
+A sequence with a policy is evaluated apart, those inside of others first. The solutions of its right side
+that end in a batch take their turns in order: by end, start and terms. What they are paired with is among the
+solutions of the left side, which are remembered as solutions: whether one was used cannot be seen from the
+events.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Consuming:
     until: int
 
     def make(self, stage: Stage, lefts: pa.Table, made: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """Have the pairs of a sequence as tables, from what is remembered of its left side, and of what it made
-        before; both as they are to be remembered now."""
+        """Have the pairs of a sequence as tables, from what is remembered of its left side, and of what it
+        made before; both as they are to be remembered now."""
         first, second = stage.variables("left"), stage.variables("right")
         lefts = pa.concat_tables([lefts, self.solutions(stage, "left")])
         self.show(LEFTS, lefts, first)
@@ -77,7 +78,8 @@ class Consuming:
         for part, rows in (("all", made), ("old", made.slice(0, len(made) - len(new))), ("new", new)):
             self.place.put(pairs_name(stage.number, part), rows)
         if self.detection.query.consumption == "chronological":
-            unused = f"SELECT {LEFTS}.* EXCLUDE (place) FROM {LEFTS} ANTI JOIN chosen ON {LEFTS}.place = chosen.first"
+            left_over = f"{LEFTS} AS l ANTI JOIN chosen ON l.place = chosen.first"
+            unused = select(["l.* EXCLUDE (place)"], left_over)
             return self.place.ask(unused).cast(lefts.schema), since(made, self.until, stage.memory)
         return since(lefts, self.until, stage.memory), since(made, self.until, stage.memory)
 
@@ -105,7 +107,7 @@ class Consuming:
 
 
 def recent(place: DuckPlace, stage: Stage) -> pa.Table:
-    """Each of the right side with the last of the left side that is compatible and ended before it started."""
+    """Each of the right side with the last of the left side that fits and ended before it started."""
     if not stage.sure:
         return place.ask(f"SELECT max(first) AS first, second FROM ({fitting(stage)}) GROUP BY second")
     return place.ask(
@@ -240,7 +242,7 @@ _UNBOUND = f"{_ESCAPE}2"
 
 
 def as_elements(rows: pa.Table) -> pa.Table:
-    """Solutions in the form in which the elements of streams are kept: their terms in one, one after the other."""
+    """Solutions in the form in which the elements of streams are kept: all terms one after the other."""
     terms = []
     for column in rows.columns[2:]:
         safe = pc.replace_substring(column, _ESCAPE, f"{_ESCAPE}0")

@@ -30,6 +30,7 @@ from rheos.algebra.nodes import (
     Kept,
     LeftJoin,
     Node,
+    Pairs,
     PathPattern,
     Query,
     Recent,
@@ -272,7 +273,7 @@ class Leaves:
         return operands(node, self.numbered)
 
     def stage(self, node: SeqJoin) -> SeqJoin:
-        """A sequence that is evaluated apart. What is chosen on each side may not depend on what is around."""
+        """A sequence that is evaluated apart. What there is on each side may not depend on what is around."""
         bounds = [memory_bound(side) for side in (node.left, node.right)]
         self.memory += bounds
         outer, self.outer = self.outer, bounds[0]
@@ -280,8 +281,10 @@ class Leaves:
         self.outer = bounds[1]
         right = self.numbered(node.right)
         self.outer = outer
-        self.stages.append(Stage(len(self.stages) + 1, left, right, outer))
-        return replace(node, left=left, right=right, number=len(self.stages))
+        stage = Stage(len(self.stages) + 1, left, right, outer)
+        self.stages.append(stage)
+        pairs = Pairs(stage.number, stage.both, certain(left) | certain(right))
+        return SeqJoin(left, right, None, pairs)
 
     def leaf(self, pattern: TriplePattern) -> Node:
         self.patterns.append(pattern)
@@ -341,7 +344,7 @@ class DetectingBatch:
         return self.completed(detection, frozenset(parts), after, frozenset(objects.items()))
 
     def show(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> frozenset[int]:
-        """Have the events that match each pattern of a query as tables; the numbers of those that have any."""
+        """Have the events that match each pattern of a query as tables; the numbers of those with any."""
         parts = self._parts(detection, after, until, since)
         self._put(parts)
         return frozenset(parts)

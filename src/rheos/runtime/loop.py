@@ -30,6 +30,7 @@ from rheos.execute.session import map_in_arrow, this_interpreter
 from rheos.runtime import catalyst
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.buffers import DeadLetter, Progress
+from rheos.runtime.detecting import STATE
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Evaluation
@@ -242,7 +243,7 @@ class Loop:
                 name: self.progress.get(name, Progress()).having_ended() for name in self._frames()
             }
         self.reached = {**self.reached, **collected.reached}
-        self.segments = {**self.segments, **collected.segments}
+        self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
         handles = self._handles(plan) if collected.failures else {}
         failing = {
             name: reason
@@ -257,6 +258,12 @@ class Loop:
             self.warn(f"the query {name} was stopped: {reason}")
         if self.all_ended():
             self.finished.set()
+
+    def _without_old_states(self, plan: Plan, segments: Mapping[str, Segments]) -> dict[str, Segments]:
+        """Without what queries kept that do not run any more: one that starts again sees what comes then."""
+        queries = (*plan.catalyst, *(query for group in plan.groups for query in group))
+        kept = {name for query in queries for name in query.states}
+        return {name: found for name, found in segments.items() if STATE not in name or name in kept}
 
     def _collected(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
         """What both ways of running come to."""

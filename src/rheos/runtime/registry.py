@@ -51,14 +51,14 @@ def check_circle(together: Sequence[Registered]) -> None:
     for name, rule in rules.items():
         if rule.query.consumption != "unrestricted":
             raise RheosError(
-                f"{name} has a policy of consumption, {rule.query.consumption}, and goes on from what it makes"
-                f" itself: {shown}; what it would use up depends on what it makes of that"
+                f"{name} has the policy of consumption {rule.query.consumption}, and goes on from what it"
+                f" makes: {shown}; what it would use up depends on what it makes of that"
             )
     looking = ambiguous(rules)
     if looking is not None:
         raise RheosError(
-            f"{looking} looks for the absence of what may follow from its own answer at the same time: {shown};"
-            " in a circle of rules, what is optional, taken away or aggregated must have ended before"
+            f"{looking} looks for the absence of what may follow from its own answer at the same time:"
+            f" {shown}; what is optional, taken away or aggregated there must have ended before"
         )
 
 
@@ -159,6 +159,12 @@ class Handle:
             for callback in list(self._callbacks):
                 callback(answer)
 
+    def reads(self, stream: str | None) -> bool:
+        """Whether it needs a stream to be there; what EP-SPARQL reads without naming it may come and go."""
+        if isinstance(self.registered.evaluation, Detection):
+            return any(named == stream for named, _ in self.named)
+        return stream in self.registered.streams
+
     def fail(self, reason: str) -> None:
         """Report nothing more, because the query cannot be evaluated."""
         self.stop()
@@ -241,7 +247,7 @@ class Registry:
         readers = [
             other.name
             for other in self.handles.values()
-            if other is not handle and handle.registered.derived in other.registered.streams
+            if other is not handle and other.reads(handle.registered.derived)
         ]
         if readers:
             raise RheosError(f"{handle.name} makes a stream that is read by {', '.join(sorted(readers))}")
@@ -287,6 +293,7 @@ class Registry:
                 query = replace(query, evaluation=replace(evaluation, streams=read))
             found.append(query)
         return found
+
     def removed(self) -> set[str]:
         """The names of queries that went since this was last asked; others may have them by now."""
         with self._lock:

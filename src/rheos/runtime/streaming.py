@@ -68,9 +68,7 @@ class Streaming:
         self._execution = execution
         self._hosting = hosting
         self._warn = warn if hosting is None else hosting.warn
-        self.registry = Registry(
-            derivations=lambda schema: graphs.entailments.closure(schema).derivations
-        )
+        self.registry = Registry(derivations=lambda schema: graphs.entailments.closure(schema).derivations)
         self.streams: dict[str, Stream] = {}
         self.output = Output()
         self.loop: Loop | None = None
@@ -102,7 +100,7 @@ class Streaming:
             raise RheosError(f"there is no stream {name}")
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before removing {name}, then start() again")
-        readers = sorted(h.name for h in self.registry.handles.values() if term in h.registered.streams)
+        readers = sorted(h.name for h in self.registry.handles.values() if h.reads(term))
         if readers:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]

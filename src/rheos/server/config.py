@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import pyoxigraph as ox
 
 from rheos import durations
-from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.algebra.entailment import ENTAILMENTS
+from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.engine import DIALECTS
 from rheos.errors import RheosError
 from rheos.server import windows
