@@ -6,7 +6,7 @@ are asked of a store.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -48,7 +48,7 @@ Triple = tuple[str, str, str]
 # A triple, and the name of its graph, which is empty for the default graph.
 Quad = tuple[str, str, str, str]
 # The elements in a window, by their number among the arrivals: the triples that each is or entails.
-Content = Mapping[int, Collection[Triple]]
+Content = Mapping[int, frozenset[Triple]]
 Windows = Mapping[Stream, Content]
 
 

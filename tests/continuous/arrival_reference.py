@@ -148,7 +148,7 @@ def content(case: Case, clause: Stream, tick: Tick, at: int | None = None) -> Co
                 )
             ]
             inside = matching[-number:]
-    return {number: case.triples(element, at) for number, element in inside}
+    return {number: frozenset(case.triples(element, at)) for number, element in inside}
 
 
 def between(arrived: list[tuple[int, Timed]], first: int, last: int) -> list[tuple[int, Timed]]:

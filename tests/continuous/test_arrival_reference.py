@@ -459,7 +459,7 @@ def test_operators_agree_with_a_store(seed: int) -> None:
         solutions = Snapshot(windows, static, query).solutions(query)
         store = store_of(static)
         for clause, found in windows.items():
-            for s, p, o in found.values():
+            for s, p, o in (triple for triples in found.values() for triple in triples):
                 store.load(f"{s} {p} {o} {graphs[clause]} .", format=ox.RdfFormat.N_QUADS)
         result = answer_of(store, sparql, query.default, named)
         if isinstance(result, ox.QueryBoolean):
