@@ -41,7 +41,7 @@ def test_peaks(tmp_path: Path) -> None:
     """Low, high, low of one company, each after the other, in less than so long."""
     rising = [("a", '"1"', 0), ("a", '"3"', 1), ("b", '"2"', 2), ("a", '"2"', 3), ("a", '"1"', 4)]
     assert looped(tmp_path, rising, loops.peaks()) == 1
-    assert looped(tmp_path, rising, loops.peaks(timedelta(seconds=5))) == 2
+    assert looped(tmp_path, rising, loops.peaks(timedelta(seconds=5))) == 3
     assert looped(tmp_path, [("a", '"1"', 0), ("a", '"3"', 0), ("a", '"2"', 1)], loops.peaks()) == 0
 
 
