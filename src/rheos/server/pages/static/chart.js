@@ -1,0 +1,133 @@
+// A live chart: answers come in, lines over time go out. It chooses by itself what to show (a column of
+// numbers, one line for each value of another column) until somebody chooses otherwise.
+import { byId, colour, instant, label, value } from "./common.js";
+
+const MOST = 3000; // answers that are drawn
+const LINES = 8;
+const ROWS = "\u0000rows";
+const NONE = "\u0000none";
+const OTHER = "rows";
+
+export class Chart {
+  constructor(place, variables) {
+    this.place = place;
+    this.variables = variables;
+    this.answers = [];
+    this.plot = null;
+    this.shape = "";
+    this.chosen = {};
+    for (const id of ["value", "key"]) {
+      byId(id).addEventListener("change", (event) => {
+        this.chosen[id] = event.target.value;
+        this.draw();
+      });
+    }
+    new ResizeObserver(() => this.plot && this.plot.setSize(this.size())).observe(place);
+    addEventListener("theme", () => this.plot && this.plot.redraw());
+  }
+
+  add(answers) {
+    this.answers.push(...answers.filter((answer) => answer.at));
+    if (this.answers.length > MOST) this.answers = this.answers.slice(-MOST);
+    this.draw();
+  }
+
+  size() {
+    return { width: this.place.clientWidth, height: 260 };
+  }
+
+  /** Columns of numbers, and columns with few other values, by what was seen lately. */
+  columns() {
+    const rows = this.answers.slice(-400).map((answer) => answer.row || {});
+    const numeric = [];
+    const keys = [];
+    for (const name of this.variables) {
+      const terms = rows.map((row) => row[name]).filter(Boolean);
+      if (!terms.length) continue;
+      if (terms.every((term) => !Number.isNaN(value(term)))) numeric.push(name);
+      else keys.push([name, new Set(terms.map(label)).size]);
+    }
+    return { numeric, keys };
+  }
+
+  choose() {
+    const { numeric, keys } = this.columns();
+    const value = this.valid(this.chosen.value, [...numeric, ROWS]) ?? numeric.at(-1) ?? ROWS;
+    const few = keys.filter(([, count]) => count <= 2 * LINES).sort((a, b) => b[1] - a[1]);
+    const names = [...keys.map(([name]) => name), ...numeric.filter((name) => name !== value)];
+    const key = this.valid(this.chosen.key, [...names, NONE]) ?? (few.length ? few[0][0] : NONE);
+    options(byId("value"), [...numeric.map((name) => [name, `?${name}`]), [ROWS, "number of answers"]], value);
+    options(byId("key"), [...names.map((name) => [name, `?${name}`]), [NONE, "– together –"]], key);
+    return { value, key };
+  }
+
+  valid(given, known) {
+    return known.includes(given) ? given : undefined;
+  }
+
+  /** Times, and for each line its values at these; several at one time are their mean, or are counted. */
+  data({ value: column, key }) {
+    const lines = new Map();
+    const times = new Set();
+    for (const answer of this.answers) {
+      const row = answer.row || {};
+      const number = column === ROWS ? 1 : value(row[column]);
+      if (Number.isNaN(number)) continue;
+      const name = key === NONE ? (column === ROWS ? OTHER : `?${column}`) : label(row[key]);
+      const at = instant(answer.at);
+      if (!lines.has(name)) lines.set(name, { seen: 0, at: new Map() });
+      const line = lines.get(name);
+      const before = line.at.get(at) || [0, 0];
+      line.at.set(at, [before[0] + number, before[1] + 1]);
+      line.seen += 1;
+      times.add(at);
+    }
+    const all = [...times].sort((a, b) => a - b).slice(-600);
+    const names = [...lines.keys()].sort((a, b) => lines.get(b).seen - lines.get(a).seen).slice(0, LINES).sort();
+    const shown = names.map((name) => {
+      const line = lines.get(name).at;
+      return all.map((at) => {
+        const found = line.get(at);
+        return found ? (column === ROWS ? found[0] : found[0] / found[1]) : null;
+      });
+    });
+    return { names, data: [all, ...shown] };
+  }
+
+  draw() {
+    const choice = this.choose();
+    const { names, data } = this.data(choice);
+    if (!data[0].length) return;
+    const shape = JSON.stringify([choice, names]);
+    if (this.plot && shape === this.shape) return this.plot.setData(data);
+    this.shape = shape;
+    if (this.plot) this.plot.destroy();
+    const axis = { stroke: () => colour("quiet"), grid: { stroke: () => colour("line"), width: 1 }, ticks: { show: false } };
+    const series = names.map((name, index) => ({
+      label: name.length > 28 ? `${name.slice(0, 27)}…` : name,
+      stroke: () => colour(`line${index}`),
+      width: 2,
+      spanGaps: true,
+      points: { size: 5 },
+      value: (_, shown) => (shown === null ? "" : String(Number(shown.toPrecision(6)))),
+    }));
+    const options = {
+      ...this.size(),
+      cursor: { focus: { prox: 24 } },
+      focus: { alpha: 0.35 },
+      scales: { x: { range: (_, low, high) => (high > low ? [low, high] : [low - 30, low + 30]) } },
+      axes: [axis, { ...axis, size: 60 }],
+      series: [{ value: "{HH}:{mm}:{ss}" }, ...series],
+    };
+    this.plot = new uPlot(options, data, this.place);
+  }
+}
+
+function options(select, known, chosen) {
+  const now = JSON.stringify(known);
+  if (select.dataset.known !== now) {
+    select.dataset.known = now;
+    select.replaceChildren(...known.map(([name, text]) => new Option(text, name)));
+  }
+  if (select.value !== chosen) select.value = chosen;
+}
