@@ -1,10 +1,12 @@
 # Everything a developer does with rheos; `make` alone lists it.
-# PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests.
+# PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests,
+# DEMO="--for 60s" is given to the demo.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST ?=
+DEMO   ?=
 
 # The first interpreter on the path that is new enough; empty when there is none.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -21,10 +23,8 @@ help: ## list these commands
 
 test: java lint types unit ## all that must hold: environment, lint, types, tests, W3C suite if ../shared/w3c is there
 
-demo: $(STAMP) ## ask the example city a question, end to end
-	@cat examples/sparql/commuters.rq
-	@echo
-	@$(BIN)/rheos query examples/sparql/commuters.rq --data examples/sparql/city.ttl --format table
+demo: java $(STAMP) ## a simulated city, live: continuous queries in all the languages, and pages for the browser
+	$(BIN)/rheos demo $(DEMO)
 
 install: $(STAMP) ## create .venv with rheos (editable) and the tools of development
 
