@@ -54,9 +54,7 @@ def run(port: int | None, seconds: float | None) -> None:
     with tempfile.TemporaryDirectory(prefix="rheos-demo-") as folder:
         config = config_of(Path(folder), known, port)
         with served(config) as host, living(host) as life:
-            saying.print(
-                f"up after {time.monotonic() - began:.0f} s; open [bold]{address}[/bold] in a browser"
-            )
+            saying.print(f"{after('up', began)}; open [bold]{host.base}[/bold] in a browser")
             for query in known:
                 language = LANGUAGES[query.language]
                 saying.print(
