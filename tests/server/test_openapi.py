@@ -3,17 +3,23 @@ fault of the server, and what they get is described."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case, checks
+from starlette.routing import Route
 
 from rheos.server import openapi, protocol, push
+from rheos.server.app import application
 from rheos.server.config import Config
+from rheos.server.events import Subscribers
 from rheos.server.limits import Limits
+from rheos.server.serve import served
 from tests.server.conftest import serving
 
 CHECKS = (
@@ -42,6 +48,15 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 @SHORT
 def test_requests_about_what_is_not_there(case: Case, http: httpx.Client) -> None:
     case.validate_response(case.call(base_url=str(http.base_url)), checks=CHECKS)
+
+
+def test_every_address_is_described(tmp_path: Path) -> None:
+    with served(Config(port=0, state=tmp_path / "state")) as host:
+        loop = asyncio.new_event_loop()
+        routes = application(host, Subscribers(loop)).routes
+        loop.close()
+    paths = {route.path for route in routes if isinstance(route, Route)}
+    assert paths == openapi.description("")["paths"].keys()
 
 
 def test_the_description_is_served(http: httpx.Client) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from rheos.server.problems import Problem
+from rheos.server.push import accept
 from rheos.sources import push
 from rheos.sources.base import Offset
 from rheos.sources.documents import read_document
@@ -182,9 +184,32 @@ def test_files_that_have_been_read_go(log: PushLog, monkeypatch: pytest.MonkeyPa
         offset = after
     assert found == [f"<http://ex/o{number}>" for number in range(10)]
     assert len(list(log.folder.glob("*.nq"))) == 1
-    assert log.backlog < 600
+    assert log.backlog == 0
     log.close()
     assert PushLog(log.folder).position == offset["position"]
+
+
+def test_a_stream_that_is_too_far_behind_takes_no_more(log: PushLog) -> None:
+    def push_one(number: int) -> int:
+        body = line("a", "p", f"o{number}", number).encode()
+        return accept(log, "http://ex/s", body, "application/n-quads", backlog=200).elements
+
+    assert [push_one(1), push_one(2)] == [1, 1]
+    assert log.backlog == log.position > 200
+    with pytest.raises(Problem) as refused:
+        push_one(3)
+    assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "5"})
+    # As soon as a batch has what waits, and the next is asked for, there is room again.
+    log.source.latest(log.source.latest(log.source.begin()))
+    assert log.backlog == 0
+    assert push_one(3) == 1
+
+
+def test_who_comes_after_the_end_is_told(log: PushLog) -> None:
+    log.close()
+    with pytest.raises(Problem) as refused:
+        accept(log, "http://ex/s", line("a", "p", "b", 1).encode(), "application/n-quads", backlog=200)
+    assert (refused.value.status, refused.value.detail) == (507, "the stream was taken away")
 
 
 def test_a_log_that_was_emptied_goes_on_behind_what_it_had(log: PushLog) -> None:

@@ -2,7 +2,8 @@
 
     config ─▶ serve ─▶ app ─┬─ linked (s-graphs and i-graphs), pages ◀─ views ◀─┐
                             ├─ control (queries, streams), push ──────────────▶ host ─▶ Engine
-                            ├─ events (answers as they come) ◀──────────────────┘
+                            ├─ events (answers as they come) ◀─ answers ◀───────┤
+                            ├─ details (plans, last answers, dry runs), rates ◀─┘
                             └─ protocol (/sparql), reports (/metrics, /health), openapi
 
 `host` is the only one that knows the engine, and the only one that changes anything; the others turn requests

@@ -9,6 +9,7 @@ after a restart. Only the last so many bytes are kept, in files; of each line it
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from array import array
 from bisect import bisect_right
@@ -148,7 +149,7 @@ class AnswerLog:
             lines = self._lines.get(name)
             ends = [] if lines is None else lines.ends
             before = ends[-most - 1] if len(ends) > most else 0
-        return self.after(name, before, self._keep) or []
+        return self.after(name, before, sys.maxsize) or []
 
     def close(self) -> None:
         with self._lock:

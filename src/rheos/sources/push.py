@@ -11,6 +11,7 @@ seen is never lost, even with the machine, so that the same two offsets always g
 
 from __future__ import annotations
 
+import errno
 import itertools
 import mmap
 import os
@@ -39,6 +40,7 @@ from rheos.terms import XSD
 SEGMENT_BYTES = 16 << 20
 UNTIMED = NEVER  # the time of an element that gets the clock's when it is appended
 _PLACE = "pushed"
+_DURABLE, _TAKEN = "durable", "taken"  # files with a number of bytes: on the disk, and given to batches
 _NUMBER = struct.Struct("<q")
 _END = re.compile(rb"(?m)^# end ([0-9]+) ([0-9a-f]{8})\n")
 
@@ -54,7 +56,10 @@ class PushSource(Source):
         return {"position": 0}
 
     def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
-        position, durable = offset["position"], _durable(Path(self.folder))
+        folder, position = Path(self.folder), offset["position"]
+        durable = _number(folder / _DURABLE)
+        if _number(folder / _TAKEN) != position:
+            _put_number(folder / _TAKEN, position)
         for start, path in segments(self.folder):
             end = min(start + path.stat().st_size, durable)
             if end <= position:
@@ -131,7 +136,7 @@ class PushLog:
         self._file = FileIO(str(path), "ab")
         self.position = self._start + path.stat().st_size
         self._clock = 0
-        self._mark_file = (self.folder / "durable").open("w+b")
+        self._mark_file = (self.folder / _DURABLE).open("w+b")
         self._mark_file.write(_NUMBER.pack(self.position))
         self._mark_file.flush()
         self._mark = mmap.mmap(self._mark_file.fileno(), _NUMBER.size)
@@ -142,9 +147,9 @@ class PushLog:
 
     @property
     def backlog(self) -> int:
-        """About how many bytes there are that nobody has read yet."""
-        known = segments(str(self.folder))
-        return self.position - known[0][0] if known else 0
+        """How many bytes there are that no batch has taken yet."""
+        first, _ = segments(str(self.folder))[0]
+        return self.position - max(first, _number(self.folder / _TAKEN))
 
     def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> None:
         """Have elements on the disk, all of them or none; OSError if that cannot be done.
@@ -166,6 +171,8 @@ class PushLog:
     def _write(self, together: Sequence[_Waiting]) -> None:
         failure = None
         try:
+            if self._file.closed:
+                raise OSError(errno.EBADF, "the stream was taken away")
             # The clock of a stream does not go back, or elements that came at the same moment would be late.
             self._clock = max(self._clock, time.time_ns() // 1000)
             records = b"".join(waiting.record(self._clock) for waiting in together)
@@ -234,12 +241,22 @@ def stands_for(text: bytes, chunk: Chunk) -> bool:
     return not len(times) or int(pc.min(times).as_py()) != UNTIMED
 
 
-def _durable(folder: Path) -> int:
+def _number(path: Path) -> int:
+    """The number in a file; 0 if there is none yet."""
     try:
-        content = (folder / "durable").read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         return 0
     return int(_NUMBER.unpack(content)[0]) if len(content) == _NUMBER.size else 0
+
+
+def _put_number(path: Path, number: int) -> None:
+    """Replace the number in a file, so that whoever reads it has the one or the other."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.pwrite(descriptor, _NUMBER.pack(number), 0)
+    finally:
+        os.close(descriptor)
 
 
 def _new_segment(folder: Path, position: int) -> Path:
