@@ -76,7 +76,8 @@ java:
 
 # The tests of the pages run in the system's own Chromium; playwright downloads none.
 browser:
-	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || \
-		{ echo "installing Chromium for the browser tests" >&2; $(APT) update -qq && $(APT) install -qq -y chromium; } \
-		>/dev/null 2>&1 || \
-		echo "THE BROWSER TESTS ARE SKIPPED: there is no Chromium, and apt-get could not install it here" >&2
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; done; \
+	echo "installing Chromium for the browser tests" >&2; \
+	{ $(APT) update -qq && $(APT) install -qq -y chromium; } >/dev/null 2>&1 || \
+		echo "THE BROWSER TESTS ARE SKIPPED: there is no Chromium, and apt-get could not install it" >&2
