@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from rheos.algebra.streams import LogicalWindow
 from rheos.demo import world
 from rheos.demo.city import SECOND, STREAMS, City
 from rheos.demo.queries import DemoQuery, queries
@@ -33,6 +34,8 @@ from rheos.server.serve import served
 PORT = 8080
 NQUADS = "application/n-quads"
 BEFORE = 30  # seconds of the city's life that the streams begin with, so that windows are full at once
+
+WINDOW = LogicalWindow(30 * SECOND, 2 * SECOND)  # so long that there is time to look at a moment in it
 
 _STEP = 0.25  # seconds
 _LOOK = 0.5
@@ -79,6 +82,7 @@ def config_of(folder: Path, known: tuple[DemoQuery, ...], port: int | None) -> C
         state=folder / "state",
         data=(str(data),),
         streams=tuple(StreamConfig(name) for name in STREAMS),
+        window=WINDOW,
         queries=tuple(QueryConfig(query.name, query.text) for query in known),
         entailment="rdfs" if "rdfs" in ENTAILMENTS else "none",
     )

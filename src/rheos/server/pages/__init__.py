@@ -42,8 +42,8 @@ The HTML is made in `html.py`, in which every text is escaped, and there is no w
 what comes from data into `textContent` and attributes, never into HTML. `SECURITY` there are the headers of
 every page: nothing runs but files of `/static`. These are modules without a build step: `common.js` for all
 pages, one for each page (`overview.js`, `stream.js`, `query.js`, `editor.js`), and what these share:
-`answers.js` (a live table), `chart.js`, `timeline.js`, `plan.js`, `highlight.js`. `uplot/` is uPlot as npm has
-it, with its licence.
+`answers.js` (a live table), `chart.js`, `timeline.js`, `plan.js`, `highlight.js`. `uplot/` is uPlot as npm
+has it, with its licence.
 """
 
 from rheos.server.pages.handlers import Pages
