@@ -33,7 +33,7 @@ from rheos.server.serve import served
 
 PORT = 8080
 NQUADS = "application/n-quads"
-BEFORE = 30  # seconds of the city's life that the streams begin with, so that windows are full at once
+BEFORE = 10  # seconds of the life of the city that the streams begin with, so that answers come soon
 
 WINDOW = LogicalWindow(30 * SECOND, 2 * SECOND)  # so long that there is time to look at a moment in it
 

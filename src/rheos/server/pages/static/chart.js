@@ -1,12 +1,13 @@
 // A live chart: answers come in, lines over time go out. It chooses by itself what to show (a column of
 // numbers, one line for each value of another column) until somebody chooses otherwise.
+import { axes, timeOf } from "./axes.js";
 import { byId, colour, instant, label, value } from "./common.js";
 
 const MOST = 3000; // answers that are drawn
 const LINES = 8;
 const ROWS = "\u0000rows";
 const NONE = "\u0000none";
-const OTHER = "rows";
+const SPANS = [1, 2, 5, 10, 30, 60, 300, 600, 3600, 86400]; // seconds
 
 export class Chart {
   constructor(place, variables) {
@@ -65,16 +66,19 @@ export class Chart {
     return known.includes(given) ? given : undefined;
   }
 
-  /** Times, and for each line its values at these; several at one time are their mean, or are counted. */
+  /** Times, and for each line its values at these. Several values at one time are their mean; answers are
+   * counted over spans that are long enough for their number to say something. */
   data({ value: column, key }) {
     const lines = new Map();
     const times = new Set();
+    const counted = column === ROWS;
+    const span = counted ? spanOf(this.answers.map((answer) => instant(answer.at))) : 0;
     for (const answer of this.answers) {
       const row = answer.row || {};
-      const number = column === ROWS ? 1 : value(row[column]);
+      const number = counted ? 1 : value(row[column]);
       if (Number.isNaN(number)) continue;
-      const name = key === NONE ? (column === ROWS ? OTHER : `?${column}`) : label(row[key]);
-      const at = instant(answer.at);
+      const name = key === NONE ? (counted ? `answers in ${span} s` : `?${column}`) : label(row[key]);
+      const at = counted ? Math.floor(instant(answer.at) / span) * span : instant(answer.at);
       if (!lines.has(name)) lines.set(name, { seen: 0, at: new Map() });
       const line = lines.get(name);
       const before = line.at.get(at) || [0, 0];
@@ -82,13 +86,13 @@ export class Chart {
       line.seen += 1;
       times.add(at);
     }
-    const all = [...times].sort((a, b) => a - b).slice(-600);
+    const all = (counted ? every(times, span) : [...times].sort((a, b) => a - b)).slice(-600);
     const names = [...lines.keys()].sort((a, b) => lines.get(b).seen - lines.get(a).seen).slice(0, LINES).sort();
     const shown = names.map((name) => {
       const line = lines.get(name).at;
       return all.map((at) => {
-        const found = line.get(at);
-        return found ? (column === ROWS ? found[0] : found[0] / found[1]) : null;
+        const [sum, count] = line.get(at) || [0, 0];
+        return counted ? sum : count ? sum / count : null;
       });
     });
     return { names, data: [all, ...shown] };
@@ -102,7 +106,6 @@ export class Chart {
     if (this.plot && shape === this.shape) return this.plot.setData(data);
     this.shape = shape;
     if (this.plot) this.plot.destroy();
-    const axis = { stroke: () => colour("quiet"), grid: { stroke: () => colour("line"), width: 1 }, ticks: { show: false } };
     const series = names.map((name, index) => ({
       label: name.length > 28 ? `${name.slice(0, 27)}…` : name,
       stroke: () => colour(`line${index}`),
@@ -116,11 +119,26 @@ export class Chart {
       cursor: { focus: { prox: 24 } },
       focus: { alpha: 0.35 },
       scales: { x: { range: (_, low, high) => (high > low ? [low, high] : [low - 30, low + 30]) } },
-      axes: [axis, { ...axis, size: 60 }],
-      series: [{ value: "{HH}:{mm}:{ss}" }, ...series],
+      axes: axes(),
+      series: [{ label: "time", value: (_, at) => (at === null ? "" : timeOf(at)) }, ...series],
     };
     this.plot = new uPlot(options, data, this.place);
   }
+}
+
+/** Seconds over which answers are counted: no shorter than they are usually apart, and about sixty in all. */
+function spanOf(times) {
+  const all = [...new Set(times)].sort((a, b) => a - b);
+  const gaps = all.slice(1).map((at, index) => at - all[index]).sort((a, b) => a - b);
+  const least = Math.max((all.at(-1) - all[0]) / 60 || 0, gaps[Math.floor(gaps.length / 2)] || 0);
+  return SPANS.find((span) => span >= least - 0.01) || SPANS.at(-1);
+}
+
+/** All spans from the first to the last, those without an answer too. */
+function every(times, span) {
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const count = times.size ? Math.min(Math.round((last - first) / span) + 1, 600) : 0;
+  return Array.from({ length: count }, (_, index) => last - (count - 1 - index) * span);
 }
 
 function options(select, known, chosen) {

@@ -197,10 +197,12 @@ export function sparkline(place, rates) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   if (rates.length < 2) return;
-  const most = Math.max(...rates, 1e-9);
+  // A start with much to catch up on would make a flat line of all that comes after: it is cut off.
+  const usual = rates.filter((rate) => rate > 0).sort((a, b) => a - b);
+  const most = Math.min(Math.max(...rates, 1e-9), 4 * (usual[Math.floor(usual.length / 2)] || 1));
   const step = width / (SAMPLES - 1);
   const x = (index) => width - (rates.length - 1 - index) * step;
-  const y = (rate) => height - 2 - (rate / most) * (height - 5);
+  const y = (rate) => height - 2 - (Math.min(rate, most) / most) * (height - 5);
   context.beginPath();
   rates.forEach((rate, index) => context.lineTo(x(index), y(rate)));
   context.strokeStyle = colour("accent");

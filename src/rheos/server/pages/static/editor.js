@@ -19,6 +19,7 @@ let silent = false; // whether the server wants a token even for a check
 
 function draw() {
   highlight(shown, editor.value, mistake);
+  shown.append("\n"); // or an empty last line would have no height
   editor.style.height = "auto";
   editor.style.height = `${Math.max(editor.scrollHeight, 260)}px`;
   scrolled.scrollLeft = editor.scrollLeft;

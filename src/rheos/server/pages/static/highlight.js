@@ -77,6 +77,5 @@ export function highlight(element, text, mistake = null) {
     add(kind, to);
   }
   add(null, text.length);
-  shown.append("\n");
   element.replaceChildren(shown);
 }

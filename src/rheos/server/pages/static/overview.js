@@ -13,7 +13,7 @@ function rates(row, found) {
 
 function stream(row, found) {
   rates(row, found.rates);
-  put(cell(row, "time"), clock(found.time));
+  put(cell(row, "time"), clock(found.time).split(".")[0]);
   put(cell(row, "lag"), found.ended ? "ended" : seconds(found.lag));
   put(cell(row, "held"), number(found.held));
   put(cell(row, "elements"), number(found.elements));

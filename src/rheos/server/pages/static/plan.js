@@ -1,7 +1,7 @@
 // A plan: titles and texts come in, parts that open and close go out.
 import { make } from "./common.js";
 
-const OPEN = new Set(["language", "reports", "windows", "instants"]);
+const OPEN = new Set(["language", "reports", "windows", "instants", "ticks", "runs"]);
 
 export function showPlan(place, plan) {
   const parts = Object.entries(plan).filter(([, text]) => text);

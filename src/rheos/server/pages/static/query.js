@@ -16,7 +16,7 @@ let paused = false;
 let waiting = [];
 
 const code = byId("text").querySelector("code");
-highlight(code, code.textContent);
+highlight(code, code.textContent.trimEnd());
 
 async function look() {
   const found = (await get("/queries")).queries.find((query) => query.name === name);

@@ -1,5 +1,6 @@
 // The page of a stream: its numbers, its rate as a chart, and the window as it moves; another window is an
 // address.
+import { axes } from "./axes.js";
 import { again, anew, byId, clock, colour, get, lately, number, numbers, seconds } from "./common.js";
 
 const name = document.querySelector("[data-stream]").dataset.stream;
@@ -13,7 +14,6 @@ function draw(rates) {
   const now = Date.now() / 1000;
   const data = [rates.map((_, index) => now - (rates.length - 1 - index) * EVERY), rates];
   if (plot) return plot.setData(data);
-  const axis = { stroke: () => colour("quiet"), grid: { stroke: () => colour("line") }, ticks: { show: false } };
   plot = new uPlot(
     {
       width: place.clientWidth,
@@ -21,7 +21,7 @@ function draw(rates) {
       legend: { show: false },
       cursor: { y: false },
       scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } },
-      axes: [axis, { ...axis, size: 56 }],
+      axes: axes(),
       series: [{}, { label: "elements a second", stroke: () => colour("accent"), width: 2, fill: () => colour("wash") }],
     },
     data,
