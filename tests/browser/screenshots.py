@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rheos.demo.queries import queries
+from rheos.demo.catalogue import queries
 from rheos.demo.run import config_of, living
 from rheos.server.serve import served
 from tests.browser.conftest import NAMES, PATIENCE

@@ -7,8 +7,8 @@ import pytest
 
 import rheos
 from rheos.demo import world
+from rheos.demo.catalogue import EVENTS, NAMES, queries
 from rheos.demo.city import SECOND, STREAMS, City
-from rheos.demo.queries import EVENTS, NAMES, queries
 from rheos.demo.telling import told
 from rheos.sources.lines import read_lines
 

@@ -21,8 +21,8 @@ from rich.text import Text
 
 from rheos.algebra.streams import LogicalWindow
 from rheos.demo import world
+from rheos.demo.catalogue import DemoQuery, queries
 from rheos.demo.city import SECOND, STREAMS, City
-from rheos.demo.queries import DemoQuery, queries
 from rheos.demo.telling import Telling
 from rheos.engine import ENTAILMENTS
 from rheos.server import push
