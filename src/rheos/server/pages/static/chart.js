@@ -40,20 +40,24 @@ export class Chart {
   /** Columns of numbers, and columns with few other values, by what was seen lately. */
   columns() {
     const rows = this.answers.slice(-400).map((answer) => answer.row || {});
-    const numeric = [];
+    const numbers = [];
     const keys = [];
     for (const name of this.variables) {
       const terms = rows.map((row) => row[name]).filter(Boolean);
       if (!terms.length) continue;
-      if (terms.every((term) => !Number.isNaN(value(term)))) numeric.push(name);
-      else keys.push([name, new Set(terms.map(label)).size]);
+      const different = new Set(terms.map(label)).size;
+      (terms.every((term) => !Number.isNaN(value(term))) ? numbers : keys).push([name, different]);
     }
-    return { numeric, keys };
+    return { numbers, keys };
   }
 
   choose() {
-    const { numeric, keys } = this.columns();
-    const value = this.valid(this.chosen.value, [...numeric, ROWS]) ?? numeric.at(-1) ?? ROWS;
+    const { numbers, keys } = this.columns();
+    const numeric = numbers.map(([name]) => name);
+    // What varies most is what is measured; a limit or a year beside it varies less.
+    const liveliest = numbers.reduce((best, found) => (best && best[1] > found[1] ? best : found), null);
+    this.first = this.valid(this.first, numeric) ?? (this.answers.length > 20 ? liveliest?.[0] : undefined);
+    const value = this.valid(this.chosen.value, [...numeric, ROWS]) ?? this.first ?? liveliest?.[0] ?? ROWS;
     const few = keys.filter(([, count]) => count <= 2 * LINES).sort((a, b) => b[1] - a[1]);
     const names = [...keys.map(([name]) => name), ...numeric.filter((name) => name !== value)];
     const key = this.valid(this.chosen.key, [...names, NONE]) ?? (few.length ? few[0][0] : NONE);

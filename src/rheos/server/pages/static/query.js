@@ -57,13 +57,23 @@ async function follow() {
   let count = answers.length;
   waiting = answers;
   draw(parts);
-  const events = new EventSource(`${path}/events?after=${last}`);
-  events.addEventListener("message", (event) => {
-    waiting.push({ id: Number(event.lastEventId), ...JSON.parse(event.data) });
-    if (waiting.length > 5000) waiting = waiting.slice(-3000);
-    count += 1;
-  });
-  events.addEventListener("gap", () => notice("Some answers are no longer kept, and are left out here."));
+  let [events, seen] = [null, last];
+  // A page that nobody looks at holds no connection: a browser has only a few for each server.
+  const connect = () => {
+    events?.close();
+    events = null;
+    if (document.hidden) return;
+    events = new EventSource(`${path}/events?after=${seen}`);
+    events.addEventListener("message", (event) => {
+      seen = Number(event.lastEventId);
+      waiting.push({ id: seen, ...JSON.parse(event.data) });
+      if (waiting.length > 5000) waiting = waiting.slice(-3000);
+      count += 1;
+    });
+    events.addEventListener("gap", () => notice("Some answers are no longer kept, and are left out here."));
+  };
+  connect();
+  document.addEventListener("visibilitychange", connect);
   setInterval(() => {
     draw(parts);
     put(byId("count"), paused ? `${number(waiting.length)} more are waiting` : `${number(count)} seen`);
