@@ -73,7 +73,7 @@ def look(page: Page, known: set[str], suffix: str) -> None:
     page.locator("#window tbody a").first.click()
     take("moment", 1)
     page.goto("/new?from=district-traffic")
-    page.wait_for_function("document.querySelector('#editor').value")
+    page.wait_for_timeout(2000)
     text = (
         page.input_value("#editor").replace("district-traffic", "quiet-gates").replace("?district", "?gate")
     )
