@@ -1,10 +1,12 @@
 # Everything a developer does with rheos; `make` alone lists it.
-# PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests.
+# PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests,
+# DEMO="--for 60s" is given to the demo.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST ?=
+DEMO   ?=
 
 # The first interpreter on the path that is new enough; empty when there is none.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -13,18 +15,18 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS)
 
+APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
+
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types unit conformance bench demo golden format clean python java
+.PHONY: help install test lint types unit conformance bench demo golden format clean python java browser
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: java lint types unit ## all that must hold: environment, lint, types, tests, W3C suite if ../shared/w3c is there
+test: java browser lint types unit ## all that must hold: environment, lint, types, tests, W3C suite if ../shared/w3c is there
 
-demo: $(STAMP) ## ask the example city a question, end to end
-	@cat examples/sparql/commuters.rq
-	@echo
-	@$(BIN)/rheos query examples/sparql/commuters.rq --data examples/sparql/city.ttl --format table
+demo: java $(STAMP) ## a simulated city, live: continuous queries in all the languages, and pages for the browser
+	$(BIN)/rheos demo $(DEMO)
 
 install: $(STAMP) ## create .venv with rheos (editable) and the tools of development
 
@@ -71,3 +73,11 @@ python:
 java:
 	@"$(JAVA)" -version 2>&1 | awk -F '"' '/version/ { split($$2, v, "."); ok = v[1] >= 17 } END { exit !ok }' || \
 		{ echo "$(JAVA_HINT)" >&2; exit 1; }
+
+# The tests of the pages run in the system's own Chromium; playwright downloads none.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; done; \
+	echo "installing Chromium for the browser tests" >&2; \
+	{ $(APT) update -qq && $(APT) install -qq -y chromium; } >/dev/null 2>&1 || \
+		echo "THE BROWSER TESTS ARE SKIPPED: there is no Chromium, and apt-get could not install it" >&2

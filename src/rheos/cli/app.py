@@ -45,6 +45,7 @@ from rheos.cli.options import (
 app = typer.Typer(
     help="SPARQL 1.1 over RDF files, and continuous queries over RDF streams, in this process and on Spark.",
     epilog=examples(
+        "rheos demo",
         "rheos run tolls.rq --stream http://example.org/tolls=tolls.nq --data city.ttl",
         "rheos query people.rq --data city.ttl",
         "rheos query -q 'SELECT * { ?s ?p ?o } LIMIT 5' --data city.ttl",
@@ -211,6 +212,34 @@ def serve(config: ConfigOption = None) -> None:
 
     with reported():
         serve(config)
+
+
+@app.command(
+    epilog=examples(
+        "rheos demo",
+        "rheos demo --for 60s",
+        "rheos demo --port 9000",
+    )
+)
+def demo(
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", min=0, max=65535, help="The port to listen on; 8080 or else any.", show_default=False
+        ),
+    ] = None,
+    length: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="DURATION", help="End by itself after so long, as 60s.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Watch a simulated city: live streams, queries in all the languages, and pages in the browser."""
+    from rheos.cli.demo import demo
+
+    with reported():
+        demo(port, microseconds(length, "--for"))
 
 
 @app.command(

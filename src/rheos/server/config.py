@@ -23,6 +23,7 @@ from rheos.engine import DIALECTS
 from rheos.errors import RheosError
 from rheos.server import windows
 from rheos.server.limits import Limits
+from rheos.server.state import Asked
 
 DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
@@ -62,6 +63,11 @@ class QueryConfig:
     name: str
     text: str
     dialect: str = "auto"
+    entailment: str | None = None
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.text, self.dialect, self.entailment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +201,9 @@ def _query(table: _Table, name: str, folder: Path) -> QueryConfig:
             reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
             raise table.error(f"{path}: {reason}") from None
     dialect = table.take("dialect", _one_of(DIALECTS)) or "auto"
+    entailment = table.take("entailment", _one_of(ENTAILMENTS))
     table.done()
-    return QueryConfig(name, text, dialect)
+    return QueryConfig(name, text, dialect, entailment)
 
 
 def _graphs(table: _Table, folder: Path) -> dict[str, str]:

@@ -48,7 +48,7 @@ class Control:
             new = await run_in_threadpool(self._put_stream, name, text)
             shown = self._stream(self.host.streams[name], self.host.metrics())
         else:
-            new = await run_in_threadpool(self.host.put_query, name, text, limits.dialect(request))
+            new = await run_in_threadpool(self.host.put_query, name, limits.asked(request, text))
             shown = self._query(self.host.queries[name])
         return JSONResponse(shown, 201 if new else 200, {"Location": f"/{name}"})
 
@@ -129,6 +129,7 @@ class Control:
             "name": query.name,
             "text": query.kept.text,
             "dialect": query.kept.dialect,
+            "entailment": self.host.entailment_of(query.kept.asked),
             "kind": None if handle is None else handle.kind,
             "variables": [] if handle is None else list(handle.info.columns),
             "stream": query.stream,

@@ -21,6 +21,7 @@ from rheos.server import limits
 from rheos.server.access import Access
 from rheos.server.host import Host, Query
 from rheos.server.problems import Problem
+from rheos.server.state import Asked
 
 _NO_CACHE = {"Cache-Control": "no-cache"}
 _MOST_ANSWERS = 1000
@@ -38,10 +39,7 @@ class Details:
     async def plan(self, request: Request) -> Response:
         """How a query is answered, in parts with titles."""
         query = self._query(request)
-        kept = query.kept
-        parts = await run_in_threadpool(
-            lambda: self.host.engine.explanation(kept.text, base=self.host.base, dialect=kept.dialect)
-        )
+        parts = await run_in_threadpool(self._explanation, query.kept.asked)
         if query.handle is not None and query.handle.plan:
             parts["last batch"] = query.handle.plan
         return JSONResponse({"name": query.name, "plan": parts}, headers=_NO_CACHE)
@@ -60,29 +58,35 @@ class Details:
         registered under its name, and nobody else sees what it answers."""
         self.access.write(request)
         text = await limits.text(request, self.host.limits.query)
-        dialect = limits.dialect(request)
+        asked = limits.asked(request, text)
         name = request.query_params.get("name", "query")
         seconds = number_of(request, "seconds", 0, int(_LONGEST))
-        found = await to_thread.run_sync(
-            lambda: self._checked(name, text, dialect, seconds), limiter=self.trials
-        )
+        found = await to_thread.run_sync(lambda: self._checked(name, asked, seconds), limiter=self.trials)
         return JSONResponse(found, headers=_NO_CACHE)
 
-    def _checked(self, name: str, text: str, dialect: str, seconds: float) -> dict[str, Any]:
-        checked = self.host.check_query(name, text, dialect)
+    def _checked(self, name: str, asked: Asked, seconds: float) -> dict[str, Any]:
+        checked = self.host.check_query(name, asked)
         answers, error = list[dict[str, Any]](), None
         if seconds:
-            with self.host.trial(checked, dialect, f"trial/{uuid.uuid4().hex}") as handle:
+            with self.host.trial(checked, asked, f"trial/{uuid.uuid4().hex}") as handle:
                 answers = first_answers(handle, name, seconds)
                 error = handle.metrics.failure
         return {
             "kind": checked.kind,
             "variables": list(checked.info.columns),
             "streams": sorted(stream[1:-1] for stream in checked.registered.streams),
-            "plan": self.host.engine.explanation(text, base=self.host.base, dialect=dialect),
+            "plan": self._explanation(asked),
             "answers": answers,
             "error": error,
         }
+
+    def _explanation(self, asked: Asked) -> dict[str, str]:
+        return self.host.engine.explanation(
+            asked.text,
+            base=self.host.base,
+            dialect=asked.dialect,
+            entailment=self.host.entailment_of(asked),
+        )
 
     def _query(self, request: Request) -> Query:
         name = request.path_params["name"]

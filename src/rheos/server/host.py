@@ -26,7 +26,7 @@ from rheos.server.config import Config, StreamConfig, stream_of
 from rheos.server.logs import log
 from rheos.server.problems import Problem
 from rheos.server.rates import Rates
-from rheos.server.state import KeptQuery, State
+from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
 from rheos.sources.push import PushLog
 from rheos.syntax import ast, parse
@@ -162,11 +162,20 @@ class Host:
         own = []
         for query in configured.values():
             before = kept.get(query.name)
-            if before is not None and (before.text, before.dialect) == (query.text, query.dialect):
+            if before is not None and before.asked == query.asked:
                 own.append(replace(before, configured=True))
             else:
                 since = before.since if before else 0
-                own.append(KeptQuery(query.name, query.text, query.dialect, since=since, configured=True))
+                own.append(
+                    KeptQuery(
+                        query.name,
+                        query.text,
+                        query.dialect,
+                        since=since,
+                        configured=True,
+                        entailment=query.entailment,
+                    )
+                )
         return [*own, *found]
 
     def _open_queries(self, left: list[KeptQuery]) -> None:
@@ -185,7 +194,7 @@ class Host:
             query.error = f"{kept.name} is the name of a stream now"
             return False
         try:
-            query.handle = self._register(self._parsed(kept.name, kept.text, kept.dialect), kept.name)
+            query.handle = self._register(kept.name, kept.asked)
         except RheosError as error:
             query.error = str(error)
             return False
@@ -245,9 +254,9 @@ class Host:
 
     # --- queries -------------------------------------------------------------------------------------
 
-    def put_query(self, name: str, text: str, dialect: str) -> bool:
+    def put_query(self, name: str, asked: Asked) -> bool:
         """Register a query under a name, in the place of one that has it; whether it is the first."""
-        tree = self._parsed(name, text, dialect)
+        tree = self._parsed(name, asked)
         with self._lock:
             if name in self.streams:
                 raise Problem(409, f"{name} is the name of a stream that has a source")
@@ -256,39 +265,47 @@ class Host:
                 detail = f"at most {self.limits.queries} are registered"
                 raise Problem(403, "There are too many queries", detail)
             if known is not None and known.handle is not None:
-                if (known.kept.text, known.kept.dialect) == (text, dialect):
+                if known.kept.asked == asked:
                     self._save()  # the last time that may have failed
                     return False
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
             try:
-                self._register(tree, name, dry=True)
+                self._register(name, asked, dry=True)
             except RheosError:
                 if known is not None:
                     self._open_view_of(known)
                 raise
             # Its first answers may come before it is known here.
-            kept = KeptQuery(name, text, dialect, since=self.answers.add(name))
-            query = self.queries[name] = Query(kept, self._register(tree, name))
+            since = self.answers.add(name)
+            kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
+            query = self.queries[name] = Query(kept, self._register(name, asked))
             self._open_view_of(query)
             self._save()
             return known is None
 
-    def check_query(self, name: str, text: str, dialect: str) -> Handle:
+    def check_query(self, name: str, asked: Asked) -> Handle:
         """What would be registered: a handle that is not."""
-        tree = self._parsed(name, text, dialect)
+        self._parsed(name, asked)
         if name in self.streams:
             raise Problem(409, f"{name} is the name of a stream that has a source")
-        return self._register(tree, name, dry=True)
+        return self._register(name, asked, dry=True)
 
     @contextmanager
-    def trial(self, checked: Handle, dialect: str, secret: str) -> Iterator[Handle]:
+    def trial(self, checked: Handle, asked: Asked, secret: str) -> Iterator[Handle]:
         """A query that was checked runs as long as the block, under a name that nobody sees: it makes no
         stream, and one of C-SPARQL sees what is still held for others."""
-        tree = replace(parse(checked.text, dialect), registration=None)
+        tree = replace(parse(asked.text, asked.dialect), registration=None)
         view = isinstance(checked.registered.evaluation, Evaluation)
-        handle = self.engine.streaming.register(tree, name=secret, base=self.base, keep=True, view=view)
+        handle = self.engine.streaming.register(
+            tree,
+            name=secret,
+            base=self.base,
+            keep=True,
+            view=view,
+            entailment=self.entailment_of(asked),
+        )
         try:
             self.engine.streaming.ask_for_batch()
             yield handle
@@ -320,16 +337,25 @@ class Host:
             self._save()
             self.answers.forget(name)
 
-    def _parsed(self, name: str, text: str, dialect: str) -> ast.Query:
-        tree = parse(text, dialect)
+    def entailment_of(self, asked: Asked) -> str:
+        return asked.entailment or self.config.entailment
+
+    def _parsed(self, name: str, asked: Asked) -> ast.Query:
+        tree = parse(asked.text, asked.dialect)
         if tree.registration is not None and tree.registration.name != name:
             message = f"the query calls itself {tree.registration.name}, but it is to be called {name}"
             raise QuerySyntaxError(message, tree.text, tree.registration.position)
         return tree
 
-    def _register(self, tree: ast.Query, name: str, *, dry: bool = False) -> Handle:
+    def _register(self, name: str, asked: Asked, *, dry: bool = False) -> Handle:
         return self.engine.streaming.register(
-            tree, name=name, base=self.base, keep=False, replace=True, dry=dry
+            self._parsed(name, asked),
+            name=name,
+            base=self.base,
+            keep=False,
+            entailment=self.entailment_of(asked),
+            replace=True,
+            dry=dry,
         )
 
     def _check_readers(self, name: str, iri: str) -> None:

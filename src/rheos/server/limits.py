@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 
+from rheos.algebra.entailment import ENTAILMENTS
 from rheos.engine import DIALECTS
 from rheos.server.problems import Problem
+from rheos.server.state import Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,16 @@ async def text(request: Request, most: int) -> str:
         raise Problem(400, "The body is not UTF-8") from None
 
 
-def dialect(request: Request) -> str:
-    """The language that a request says its text to be in."""
-    given = request.query_params.get("dialect", "auto")
-    if given not in DIALECTS:
-        raise Problem(400, "There is no such dialect", f"{given}; there is {', '.join(DIALECTS)}")
-    return given
+def asked(request: Request, text: str) -> Asked:
+    """A query, with the language and the entailment that its request says."""
+    dialect = request.query_params.get("dialect", "auto")
+    if dialect not in DIALECTS:
+        raise Problem(400, "There is no such dialect", f"{dialect}; there is {', '.join(DIALECTS)}")
+    entailment = request.query_params.get("entailment")
+    if entailment not in (None, *ENTAILMENTS):
+        detail = f"{entailment}; there is {', '.join(ENTAILMENTS)}"
+        raise Problem(400, "There is no such entailment", detail)
+    return Asked(text, dialect, entailment)
 
 
 def too_long(most: int) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rheos import __version__
+from rheos.algebra.entailment import ENTAILMENTS
 from rheos.engine import DIALECTS
 from rheos.server import graphs, protocol, push
 from rheos.server.problems import PROBLEM_JSON
@@ -94,6 +95,7 @@ _QUERY: Json = {
         "name": _TEXT,
         "text": _TEXT,
         "dialect": {"enum": list(DIALECTS)},
+        "entailment": {"enum": list(ENTAILMENTS)},
         "kind": {"enum": ["select", "construct", "ask", "describe", None]},
         "variables": {"type": "array", "items": _TEXT},
         "stream": {"type": ["string", "null"]},
@@ -258,6 +260,7 @@ _CONTROL: Json = {
                 },
                 _OF_NAME,
                 parameter("dialect", "query", {"enum": list(DIALECTS)}),
+                parameter("entailment", "query", {"enum": list(ENTAILMENTS)}),
                 writes=True,
             ),
             **_PUT,
@@ -357,6 +360,7 @@ _DETAILS: Json = {
                 ),
             },
             parameter("dialect", "query", {"enum": list(DIALECTS)}),
+            parameter("entailment", "query", {"enum": list(ENTAILMENTS)}),
             parameter("name", "query", _TEXT, "the name that it is to have"),
             parameter("seconds", "query", _COUNT, "how long to wait for answers"),
             content=body("application/sparql-query", "text/plain"),

@@ -12,11 +12,19 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rheos.errors import RheosError
 
 _VERSION = 1
+
+
+class Asked(NamedTuple):
+    """A query as somebody wrote it: its text, the language, and the entailment, if not the server's own."""
+
+    text: str
+    dialect: str = "auto"
+    entailment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,11 @@ class KeptQuery:
     running: bool = True
     since: int = 0
     configured: bool = False
+    entailment: str | None = None
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.text, self.dialect, self.entailment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,12 @@ Writing (POST /check too) needs `Authorization: Bearer TOKEN` where `host.config
 has to ask for it (401), and keeps it in the browser; it is never written into a page. A request of a page has
 the Origin of the server, which is what is checked when there is no token.
 
-All that comes from data or clients is escaped in `pages/html.py` and nowhere else; scripts put it into
-`textContent`, never into HTML. `SECURITY` there are the headers of every page: nothing runs but files of
-`/static`.
+The HTML is made in `html.py`, in which every text is escaped, and there is no way around it; scripts put
+what comes from data into `textContent` and attributes, never into HTML. `SECURITY` there are the headers of
+every page: nothing runs but files of `/static`. These are modules without a build step: `common.js` for all
+pages, one for each page (`overview.js`, `stream.js`, `query.js`, `editor.js`), and what these share:
+`answers.js` (a live table), `chart.js`, `timeline.js`, `plan.js`, `highlight.js`. `uplot/` is uPlot as npm
+has it, with its licence.
 """
 
 from rheos.server.pages.handlers import Pages

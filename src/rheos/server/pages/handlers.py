@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,15 +14,43 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from rheos.algebra.streams import Window
+from rheos.engine import DIALECTS
+from rheos.errors import RheosError
 from rheos.server import graphs, windows
-from rheos.server.host import Host
-from rheos.server.linked import Linked, read_moment, read_window
-from rheos.server.pages import html
+from rheos.server.host import Host, Query
+from rheos.server.linked import HTML, Linked, read_moment, read_window
+from rheos.server.negotiation import choose
+from rheos.server.pages import html, overview, queries, streams
+from rheos.server.problems import PROBLEM_JSON, Problem
+from rheos.syntax.detect import detect
+
+_AUTO = "auto"
 
 
 def static_files() -> StaticFiles:
     """The files that pages need; no other can be reached."""
     return StaticFiles(directory=Path(__file__).parent / "static")
+
+
+Handler = Callable[["Pages", Request], Awaitable[Response]]
+
+
+def for_people(handler: Handler) -> Handler:
+    """A handler whose problems are pages too, for those who want pages."""
+
+    @wraps(handler)
+    async def handle(pages: Pages, request: Request) -> Response:
+        try:
+            return await handler(pages, request)
+        except RheosError as error:
+            problem = Problem.of(error)
+        except Problem as known:
+            problem = known
+        if choose(request.headers.get("accept"), (PROBLEM_JSON, *HTML)) == PROBLEM_JSON:
+            return problem.response()
+        return respond(html.failure(problem.title, problem.detail), status=problem.status)
+
+    return handle
 
 
 @dataclass(frozen=True)
@@ -30,20 +59,27 @@ class Pages:
     linked: Linked
 
     async def overview(self, request: Request) -> Response:
-        made = (query.name for query in self.host.queries.values() if query.stream)
-        return respond(html.overview(sorted([*self.host.streams, *made]), sorted(self.host.queries)))
+        own = [(stream.name, kind_of(self.host, stream.name)) for stream in self.host.streams.values()]
+        known = list(self.host.queries.values())
+        made = [(query.name, "derived") for query in known if query.stream]
+        return respond(
+            overview.overview([*own, *made], [(query.name, language_of(query)) for query in known])
+        )
 
     async def new(self, request: Request) -> Response:
-        return respond(html.new())
+        own = [(stream.name, stream.iri) for stream in self.host.streams.values()]
+        made = [(query.name, query.stream) for query in list(self.host.queries.values()) if query.stream]
+        return respond(queries.new([*own, *made], DIALECTS))
 
+    @for_people
     async def named(self, request: Request) -> Response:
         name = request.path_params["name"]
         query = self.host.queries.get(name)
         if query is not None and query.stream is None:
-            state = query.error or ("running" if query.kept.running else "stopped")
-            return respond(html.query(name, query.kept.text, state))
+            return respond(queries.query(name, query.kept.text, language_of(query)))
         return await self._stream(request, None)
 
+    @for_people
     async def window(self, request: Request) -> Response:
         return await self._stream(request, read_window(request))
 
@@ -51,17 +87,39 @@ class Pages:
         name = self.linked.known(request.path_params["name"])
         view, content = await self.linked.view(name, window)
         rdf = request.scope["raw_path"].decode().removeprefix("/page")
-        return respond(html.stream(name, windows.path_of(view.window), content), rdf)
+        seen = name, windows.path_of(view.window), content
+        query = self.host.queries.get(name)
+        if query is None:
+            text = await run_in_threadpool(streams.stream, name, kind_of(self.host, name), *seen[1:])
+        else:
+            sections = await run_in_threadpool(streams.sections, *seen)
+            text = queries.query(name, query.kept.text, language_of(query), sections)
+        return respond(text, rdf)
 
+    @for_people
     async def moment(self, request: Request) -> Response:
         name = self.linked.known(request.path_params["name"])
         moment = read_moment(request.path_params["moment"])
-        _, triples = await run_in_threadpool(self.linked.moment_of, name, moment)
-        return respond(html.moment(name, moment, triples), f"/{quote(name)}/{graphs.moment_path(moment)}")
+        found, triples = await run_in_threadpool(self.linked.moment_of, name, moment)
+        paths = {
+            windows.path_of(view.window): f"/{quote(name if view.lasting else view.name)}"
+            for view, _ in found
+        }
+        path = f"{quote(name)}/{graphs.moment_path(moment)}"
+        return respond(streams.moment(name, moment, triples, self.host.base + path, paths), f"/{path}")
 
 
-def respond(text: str, rdf: str | None = None) -> Response:
+def kind_of(host: Host, name: str) -> str:
+    return "pushed" if host.streams[name].log is not None else "source"
+
+
+def language_of(query: Query) -> str:
+    given = query.kept.dialect
+    return detect(query.kept.text) if given == _AUTO else given
+
+
+def respond(text: str, rdf: str | None = None, status: int = 200) -> Response:
     """A page; `rdf` is the address of the same as RDF, below /trdf."""
     more: Mapping[str, str] = {} if rdf is None else {"Link": f'</trdf{rdf}>; rel="alternate"'}
     headers = {**html.SECURITY, "Cache-Control": "no-cache", **more}
-    return Response(text, headers=headers, media_type="text/html")
+    return Response(text, status, headers=headers, media_type="text/html")

@@ -1,15 +1,14 @@
-"""The text of pages: what there is comes in, HTML goes out. All that comes from data or from clients is
-escaped, here and nowhere else."""
+"""HTML as values: names, attributes and texts come in, HTML goes out in which every text is escaped.
+
+Only what `element` has made is HTML; any other string is a text, whoever wrote it. So there is one place that
+escapes, and no way around it. The frame of all pages and their headers are here too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
-from urllib.parse import quote
-
-from rheos.answers.continuous import ntriples_term, time_text
-from rheos.server.graphs import moment_path
-from rheos.server.views import Content, Triple
+from typing import TypeAlias
 
 # Nothing but files of the server's own: no scripts inside of pages, no frames, nothing from elsewhere.
 SECURITY = {
@@ -19,55 +18,106 @@ SECURITY = {
     "Referrer-Policy": "no-referrer",
 }
 
-
-def page(title: str, *parts: str) -> str:
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
-    head += '<link rel="stylesheet" href="/static/rheos.css">'
-    body = "\n".join((f"<h1>{escape(title)}</h1>", *parts))
-    return f"<!DOCTYPE html>\n<html><head>{head}</head><body>\n{body}\n</body></html>\n"
+# Elements that have no content.
+_EMPTY = {"br", "hr", "img", "input", "link", "meta"}
 
 
-def link(path: str, text: str) -> str:
-    return f'<a href="{escape(path)}">{escape(text)}</a>'
+class Html(str):
+    """A text that is HTML already."""
+
+    __slots__ = ()
 
 
-def table(rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML."""
-    lines = ("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table>\n{chr(10).join(lines)}\n</table>"
+Content: TypeAlias = str | Iterable["Content"] | None
 
 
-def overview(streams: Iterable[str], queries: Iterable[str]) -> str:
-    return page(
-        "rheos",
-        "<h2>Streams</h2>",
-        table([link(f"/{quote(name)}", name)] for name in streams),
-        "<h2>Queries</h2>",
-        table([link(f"/{quote(name)}", name)] for name in queries),
+def element(name: str, /, *content: Content, **attributes: str | bool | None) -> Html:
+    """An element: `class_` is the attribute class, `data_name` is data-name, True an attribute without a
+    value, None or False no attribute."""
+    shown = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
     )
+    if name in _EMPTY:
+        return Html(f"<{name}{shown}>")
+    return Html(f"<{name}{shown}>{together(content)}</{name}>")
 
 
-def new() -> str:
-    """Where a query is written."""
-    return page("A new query", "<p>Send its text with PUT to the name that it shall have.</p>")
-
-
-def stream(name: str, window: str, content: Content | None) -> str:
-    """What is in a window of a stream now, each moment with its address."""
+def together(content: Content) -> Html:
+    """Content one after the other, with every text escaped."""
     if content is None:
-        return page(name, f"<p>{escape(window)}</p>", "<p>Nothing has been seen through this window yet.</p>")
-    rows = (
-        [link(f"/{quote(name)}/{moment_path(moment)}", time_text(moment)), str(len(triples))]
-        for moment, triples in content.moments.items()
+        return Html()
+    if isinstance(content, Html):
+        return content
+    if isinstance(content, str):
+        return Html(escape(content))
+    return Html("".join(map(together, content)))
+
+
+def link(path: str, /, *content: Content, **attributes: str | bool | None) -> Html:
+    return element("a", *content, href=path, **attributes)
+
+
+def table(headings: Iterable[Content], rows: Iterable[Iterable[Content]], **attributes: str | bool) -> Html:
+    """A table that scrolls by itself where a screen is too narrow for it."""
+    head = element("thead", element("tr", (element("th", cell, scope="col") for cell in headings)))
+    body = element("tbody", (element("tr", (element("td", cell) for cell in row)) for row in rows))
+    return element("div", element("table", head, body, **attributes), class_="wide")
+
+
+def page(title: str, *content: Content, scripts: Iterable[str] = (), place: str = "") -> str:
+    """A whole page. `scripts` are files of /static; `place` is the address in the menu that is this one."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title, "" if title == "rheos" else " · rheos"),
+        element("link", rel="icon", href="/static/logo.svg", type="image/svg+xml"),
+        element("link", rel="stylesheet", href="/static/uplot/uPlot.min.css"),
+        element("link", rel="stylesheet", href="/static/rheos.css"),
+        element("script", src="/static/theme.js"),
+        (
+            element(
+                "script", src=f"/static/{file}", type=None if "/" in file else "module", defer="/" in file
+            )
+            for file in scripts
+        ),
     )
-    return page(name, f"<p>{escape(window)}, at {escape(time_text(content.at))}</p>", table(rows))
+    body = element("body", _menu(place), element("main", *content), _foot())
+    return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
 
 
-def moment(name: str, time: int, triples: Iterable[Triple]) -> str:
-    rows = ([escape(ntriples_term(term)) for term in triple] for triple in triples)
-    return page(f"{name}, {time_text(time)}", f"<p>{link(f'/{quote(name)}', name)}</p>", table(rows))
+def failure(title: str, detail: str | None) -> str:
+    """The page of what cannot be shown."""
+    return page(
+        title,
+        element(
+            "section",
+            element("h1", title),
+            element("p", detail, class_="quiet"),
+            element("p", link("/", "To the overview")),
+            class_="card",
+        ),
+        scripts=("common.js",),
+    )
 
 
-def query(name: str, text: str, state: str) -> str:
-    events = link(f"/{quote(name)}/events", "answers as they come")
-    return page(name, f"<p>{escape(state)}, {events}</p>", f"<pre>{escape(text)}</pre>")
+def _menu(place: str) -> Html:
+    places = (("/", "Overview"), ("/new", "New query"), ("/openapi.json", "API"))
+    logo = element("img", src="/static/logo.svg", alt="", width="28", height="28")
+    return element(
+        "header",
+        link("/", logo, element("span", "rheos"), class_="logo"),
+        element(
+            "nav",
+            (link(path, text, aria_current="page" if path == place else None) for path, text in places),
+        ),
+        element("span", "", id="health", class_="health", role="status"),
+        element("button", "◐", id="theme", type="button", title="Light or dark", aria_label="Light or dark"),
+    )
+
+
+def _foot() -> Html:
+    return element("div", id="notice", role="alert", hidden=True)

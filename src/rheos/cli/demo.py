@@ -1,0 +1,13 @@
+"""`rheos demo`: a port and a length of time come in, and the demo runs for so long."""
+
+from __future__ import annotations
+
+import signal
+
+
+def demo(port: int | None, microseconds: int | None) -> None:
+    from rheos.demo.run import run
+
+    # SIGTERM ends it as Ctrl-C does: with all of its files taken away.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    run(port, None if microseconds is None else microseconds / 1e6)

@@ -1,0 +1,75 @@
+"""What there is in the city of the demo: nothing comes in, names for the streams and the static data as
+Turtle go out.
+
+It is all in one place so that the streams speak of nothing that the static data does not know.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+CITY = "http://example.org/city#"
+
+DISTRICTS = ("Brera", "Isola", "Lambrate", "Navigli", "Portello", "Ticinese")
+GATES = tuple(f"gate{number}" for number in range(1, 13))
+CAMERAS = tuple(f"camera{number}" for number in range(1, 10))
+LIMITS = (30, 50, 70)  # km/h
+ROOMS = ("Foyer", "Auditorium", "Aula1", "Aula2", "Library", "Terrace", "Cafe")
+PEOPLE = (
+    "Ada", "Bruno", "Chiara", "Dmitri", "Elif", "Farah", "Goran", "Hana", "Ines", "Jonas", "Kofi", "Lena",
+    "Mateo", "Nadia", "Omar", "Petra", "Rosa", "Sven", "Tariq", "Uma",
+)  # fmt: skip
+COMPANIES = {"Acme": "Tools", "Borea": "Energy", "Cirrus": "Software", "Delphi": "Software", "Etna": "Energy"}
+AGENCIES = ("Fides", "Minerva", "Stella")
+BUOYS = ("buoyOuter", "buoyMiddle", "buoyInner")  # as a wave meets them
+
+# Doors between rooms, both ways.
+_DOORS = (
+    ("Foyer", "Auditorium"), ("Foyer", "Aula1"), ("Foyer", "Aula2"), ("Foyer", "Cafe"),
+    ("Cafe", "Terrace"), ("Aula2", "Library"),
+)  # fmt: skip
+
+# Kinds of things, for queries that ask for more than was said: every sensor sees, whatever it is called.
+_SCHEMA = """\
+:Tollgate rdfs:subClassOf :Sensor .
+:Camera rdfs:subClassOf :Sensor .
+:SpeedCamera rdfs:subClassOf :Camera .
+:registers rdfs:subPropertyOf :sees .
+:photographs rdfs:subPropertyOf :sees .
+:enteredBy rdfs:domain :District .
+"""
+
+
+def turtle() -> str:
+    """The static data."""
+    lines = [f"@prefix : <{CITY}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .", _SCHEMA]
+    lines += (f"{subject} {predicate} {object} ." for subject, predicate, object in _facts())
+    return "\n".join(lines) + "\n"
+
+
+def doors() -> dict[str, list[str]]:
+    """The rooms that can be reached from each."""
+    return {room: [b if a == room else a for a, b in _DOORS if room in (a, b)] for room in ROOMS}
+
+
+def _facts() -> Iterator[tuple[str, str, str]]:
+    for number, gate in enumerate(GATES):
+        yield f":{gate}", "a", ":Tollgate"
+        yield f":{gate}", ":in", f":{DISTRICTS[number % len(DISTRICTS)]}"
+    for number, camera in enumerate(CAMERAS):
+        yield f":{camera}", "a", ":SpeedCamera"
+        yield f":{camera}", ":in", f":{DISTRICTS[number % len(DISTRICTS)]}"
+        yield f":{camera}", ":limit", str(LIMITS[number % len(LIMITS)])
+    for room, others in doors().items():
+        yield f":{room}", ":nextTo", ", ".join(f":{other}" for other in others)
+    for number, name in enumerate(PEOPLE):
+        yield f":{name}", ":name", f'"{name}"'
+        # Papers of two and of three authors: everybody has some co-authors, and nobody has all.
+        yield f":paper{number}", ":author", f":{name}, :{PEOPLE[(number + 1) % len(PEOPLE)]}"
+        if number % 4 == 0:
+            yield f":paper{number}", ":author", f":{PEOPLE[(number + 7) % len(PEOPLE)]}"
+    for company, sector in COMPANIES.items():
+        yield f":{company}", ":sector", f'"{sector}"'
+    for outer, inner in itertools.pairwise(BUOYS):
+        yield f":{outer}", ":seawardOf", f":{inner}"

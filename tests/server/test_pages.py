@@ -1,0 +1,101 @@
+"""The text of pages: everything is escaped, and everything that a page needs is in the package."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+import rheos
+from rheos.engine import DIALECTS
+from rheos.server import pages
+from rheos.server.pages.html import Html, element, link, page, table
+from rheos.server.pages.queries import query
+from rheos.server.pages.streams import moment
+from rheos.server.pages.terms import shown
+
+STATIC = Path(pages.__file__).parent / "static"
+SCRIPT = "<script>alert(1)</script>"
+
+
+def test_texts_and_attributes_are_escaped() -> None:
+    assert element("p", SCRIPT) == "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"
+    assert element("p", element("b", "&"), ["<", None]) == "<p><b>&amp;</b>&lt;</p>"
+    assert link('"><script>', "x") == '<a href="&quot;&gt;&lt;script&gt;">x</a>'
+    assert element("input", value="'\"", disabled=True, hidden=False, data_name=None) == (
+        '<input value="&#x27;&quot;" disabled>'
+    )
+    assert SCRIPT not in table([SCRIPT], [[SCRIPT]])
+    assert SCRIPT not in page(SCRIPT, SCRIPT)
+    assert SCRIPT not in query("name", SCRIPT, "sparql")
+    assert SCRIPT not in moment(
+        "name", 0, [(f"<http://ex/{SCRIPT}>", "<p>", f'"{SCRIPT}"')], "http://ex/", {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "linked"),
+    [
+        ("<http://ex.org/a#b>", "b", True),
+        ("<https://ex.org/path/>", "path/", True),
+        ("<javascript:alert(1)>", "alert(1)", False),
+        ("<data:text/html,hi>", "html,hi", False),
+        ("<JavaScript:alert(1)//http://ex.org/a>", "a", False),
+        ("_:b0", "_:b0", False),
+        ('"5"^^<http://www.w3.org/2001/XMLSchema#integer>', "5", False),
+        ('"chat"@fr', "chat@fr", False),
+        ('"a"b"', 'a"b', False),
+    ],
+)
+def test_terms_are_short_and_only_the_web_is_linked(term: str, text: str, linked: bool) -> None:
+    made = shown(term)
+    assert isinstance(made, Html)
+    assert re.sub(r"<[^>]*>", "", made).replace("&quot;", '"') == text
+    assert ("<a " in made) == linked
+    assert ("http://ex.org/a#b" in made) == (term == "<http://ex.org/a#b>")
+
+
+def test_pages_load_nothing_from_elsewhere(plain: httpx.Client) -> None:
+    for path in ("/", "/new", "/page/nothing"):
+        response = plain.get(path, headers={"Accept": "text/html"})
+        policy = response.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "<script>" not in response.text
+        assert not re.search(r"\son\w+=|style=", response.text)
+        for file in re.findall(r'(?:src|href)="(/static/[^"]*)"', response.text):
+            assert plain.get(file).status_code == 200, file
+    for file in STATIC.glob("*.js"):
+        text = file.read_text()
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), file
+        for imported in re.findall(r'from "\./([^"]*)"', text):
+            assert (STATIC / imported).is_file()
+    assert not re.search(r"url\(|@import", (STATIC / "rheos.css").read_text())
+
+
+def test_uplot_comes_with_its_licence(plain: httpx.Client) -> None:
+    assert "MIT License" in plain.get("/static/uplot/LICENSE").text
+    assert "uPlot" in plain.get("/static/uplot/uPlot.iife.min.js").text[:200]
+
+
+def test_problems_are_pages_for_those_who_want_pages(plain: httpx.Client) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    shown = plain.get("/page/nothing", headers=browser)
+    assert (shown.status_code, shown.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no stream nothing" in shown.text
+    assert plain.get("/page/nothing").headers["content-type"] == "application/problem+json"
+
+
+EXAMPLES = json.loads((STATIC / "examples.json").read_text())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[example["title"] for example in EXAMPLES])
+def test_examples_of_the_editor_are_right(example: dict[str, str | list[str]]) -> None:
+    dialect = str(example["dialect"])
+    if dialect not in DIALECTS:
+        pytest.skip(f"{dialect} is not there yet")
+    tree = rheos.parse("\n".join(example["text"]).replace("{stream}", "tolls"), base="http://ex/")
+    assert tree.is_continuous
