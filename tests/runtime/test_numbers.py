@@ -69,6 +69,9 @@ QUERIES = {
     "optional": "SELECT * { ?a :v ?x OPTIONAL { ?a :w ?y FILTER(?y > ?x) } }",
     "of either": "SELECT * { { ?a :v ?x } UNION { ?a :w ?x } FILTER(?x > 1) }",
     "bound to others": "SELECT * { { ?a :v ?x } UNION { ?a :w ?y BIND(?y AS ?x) } FILTER(?x > 1) }",
+    "nothing between": """SELECT * { { ?a :v ?x } SEQ { ?a :v ?y }
+               EQUALSOPTIONAL { { ?a :v ?x } SEQ { ?a :w ?z } SEQ { ?a :v ?y } }
+               FILTER(?y > ?x && !BOUND(?z)) }""",
     "taken away": "SELECT * { { ?a :v ?x } MINUS { ?a :w ?x } FILTER(?x > 1) }",
     "a rule": "CONSTRUCT { _:b :is ?x } { ?a :v ?x FILTER(?x > 1) }",
     "sums": """SELECT ?a (COUNT(*) AS ?n) (SUM(?x) AS ?s) (AVG(?x) AS ?m) { ?a :v ?x }

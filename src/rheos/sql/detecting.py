@@ -217,9 +217,9 @@ def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: Dete
     events = select(
         [*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows)
     )
-    absent = compiler.dialect.null
     others = ["CAST(NULL AS BIGINT)"] * 2
-    others += [column if column in shared else absent for column in columns[2:]]
+    named = zip(columns[2:], right.variables, strict=True)
+    others += [column if column in shared else compiler.absent(name) for column, name in named]
     others += [ENDING, "1", STARTING]
     events += f"\nUNION ALL\n{select(others, nested(other.sql, rows))}"
     same = f"PARTITION BY {', '.join(sorted(shared))} " if shared else ""

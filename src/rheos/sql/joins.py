@@ -258,7 +258,7 @@ def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Comp
             columns += [f"{time} AS {column}" for time, column in zip(TIMELESS, OCCURRENCE, strict=True)]
         for name in variables:
             column = compiler.column(name)
-            columns.append(column if name in operand.variables else f"{compiler.dialect.null} AS {column}")
+            columns.append(column if name in operand.variables else f"{compiler.absent(name)} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
     sql = "\nUNION ALL\n".join(parts)
     return Relation(sql, variables, certain, operands[0].keys, valid=valid, occurs=occurs)

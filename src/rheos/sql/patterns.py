@@ -38,10 +38,10 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import has_streams
-from rheos.algebra.variables import certain, exists_in, has_exists, numeric
+from rheos.algebra.variables import certain, exists_in, has_exists, is_number_name, numeric
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
-from rheos.sql.dialect import Dialect
+from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.exists import semi_join
 from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
@@ -72,6 +72,10 @@ class Compiler:
             taken = stem in self.columns.values()
             self.columns[variable] = self.fresh(stem + "_") if taken else stem
         return self.columns[variable]
+
+    def absent(self, variable: str) -> str:
+        """What the column of a variable holds that is not bound."""
+        return f"CAST(NULL AS {EXACT})" if is_number_name(variable) else self.dialect.null
 
     def closure(self, closure: Closure) -> str:
         """The SQL of a closure; where the dialect cannot say it, a view to be made is noted instead."""
