@@ -46,7 +46,7 @@ def test_readme_consoles() -> None:
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("code", blocks("python"), ids=["query", "stream"])
+@pytest.mark.parametrize("code", blocks("python"), ids=["stream", "query"])
 def test_readme_python(
     code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
