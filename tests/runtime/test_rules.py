@@ -141,10 +141,10 @@ def test_rules_without_end_are_cut_off_and_the_others_go_on(
     assert engine.run()
     assert len(steps.results) == 5
     assert not endless.running
-    assert endless.failure is not None
-    assert "the rule endless derives more and more" in endless.failure
-    assert "2026-01-01T00:00:07Z" in endless.failure
-    assert endless.failure in capsys.readouterr().err
+    assert endless.metrics.failure is not None
+    assert "the rule endless derives more and more" in endless.metrics.failure
+    assert "2026-01-01T00:00:07Z" in endless.metrics.failure
+    assert endless.metrics.failure in capsys.readouterr().err
 
 
 PAIRS = {
