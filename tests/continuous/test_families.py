@@ -24,7 +24,6 @@ from tests.continuous.arrival_batches import cuts, evaluated, registered, told, 
 from tests.continuous.arrival_cases import INTEGERS, KINDS, NODES, P, Q, V, drawn, static, triple
 from tests.continuous.arrival_query import (
     SECOND,
-    Compare,
     Element,
     Filter,
     Group,
@@ -37,6 +36,7 @@ from tests.continuous.arrival_query import (
     text,
 )
 from tests.continuous.arrival_reference import Case
+from tests.continuous.expressions import Compare
 
 STREAM = "STREAM <s> [RANGE 5s]"
 
