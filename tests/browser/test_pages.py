@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +13,12 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import expect
 
+from rheos.server.config import Config
+from rheos.server.serve import served
 from tests.browser.conftest import ADDRESS, COUNTS, IMAGE, PATIENCE, QUOTES, SCRIPT, Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 expect.set_options(timeout=PATIENCE)
 
@@ -222,6 +225,32 @@ def test_intervals_have_a_timeline(page: Page) -> None:
     assert 0 < widths[3] < 10
     expect(bars.first.locator("title")).to_contain_text(SCRIPT)
     assert page.evaluate("window.harmed") is None
+
+
+def test_a_page_asks_for_the_token(browser: Browser, tmp_path: Path) -> None:
+    with served(Config(port=0, state=tmp_path, token="a-long-secret")) as host:
+        context = browser.new_context(base_url=host.base)
+        page = context.new_page()
+        asked: list[str] = []
+
+        def answer(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            dialog.accept("a-long-secret")
+
+        page.on("dialog", answer)
+        page.goto("/new")
+        page.fill("#editor", COUNTS)
+        page.wait_for_timeout(1500)
+        assert not asked  # checking by itself does not bother anybody
+        expect(page.locator("#problem")).to_be_hidden()
+        page.click("#try")
+        expect(page.locator("#problem")).to_contain_text("tolls")  # the server has no such stream
+        assert len(asked) == 1
+        page.fill("#editor", COUNTS.replace("SELECT", "SELEKT"))
+        expect(page.locator(".mistake")).to_have_text("SELEKT")  # and now it is checked
+        assert len(asked) == 1
+        assert "a-long-secret" not in page.content()
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

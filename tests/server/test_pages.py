@@ -81,6 +81,13 @@ def test_uplot_comes_with_its_licence(plain: httpx.Client) -> None:
     assert "uPlot" in plain.get("/static/uplot/uPlot.iife.min.js").text[:200]
 
 
+def test_scripts_of_an_older_version_are_not_used(plain: httpx.Client) -> None:
+    first = plain.get("/static/common.js")
+    assert first.headers["cache-control"] == "no-cache"
+    again = plain.get("/static/common.js", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
 def test_problems_are_pages_for_those_who_want_pages(plain: httpx.Client) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     shown = plain.get("/page/nothing", headers=browser)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -27,9 +28,19 @@ from rheos.syntax.detect import detect
 _AUTO = "auto"
 
 
+class Files(StaticFiles):
+    """Files that a browser keeps, and asks each time whether they are still the same: scripts of different
+    versions would not understand each other."""
+
+    def file_response(self, *arguments: Any, **more: Any) -> Response:
+        response = super().file_response(*arguments, **more)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
 def static_files() -> StaticFiles:
     """The files that pages need; no other can be reached."""
-    return StaticFiles(directory=Path(__file__).parent / "static")
+    return Files(directory=Path(__file__).parent / "static")
 
 
 Handler = Callable[["Pages", Request], Awaitable[Response]]
