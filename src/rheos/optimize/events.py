@@ -39,6 +39,7 @@ from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
 Wrap = Callable[[Node], Node]
+Twins = frozenset[tuple[int, int]]
 
 
 def branches(node: Node) -> list[Node]:
@@ -138,17 +139,18 @@ def completed(node: Node) -> list[Node]:
     return []
 
 
-def changed(node: Node, derived: frozenset[int]) -> list[Node]:
+def changed(node: Node, derived: frozenset[int], twins: Twins = frozenset()) -> list[Node]:
     """The patterns of the solutions with at least one new event, of those that match the patterns of these
     numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
 
     What is done to each solution by itself is done once for all of them: expressions are what takes long.
     Where new events only change what is optional, taken away or aggregated, there is none: what follows from
-    that is found when all is evaluated anew.
+    that is found when all is evaluated anew. The events of two patterns that are `twins` are only joined if
+    both were derived at once.
     """
 
     def inside(inner: Node) -> list[Node]:
-        return changed(inner, derived)
+        return changed(inner, derived, twins)
 
     def together(inner: Node) -> list[Node]:
         found = inside(inner)
@@ -160,6 +162,8 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
         case SeqJoin(left, right, between) if between is not None:
             begins: list[Node] = [replace(node, left=one) for one in together(left)]
             return begins + [replace(node, left=old(left), right=other) for other in together(right)]
+        case Join(StreamPattern(one), StreamPattern(other)) if (one, other) in twins:
+            return [bottom_up(node, _new)] if {one, other} <= derived else []
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             found: list[Node] = [replace(node, left=one) for one in inside(left)]
             return found + [replace(node, left=old(left), right=other) for other in inside(right)]
@@ -170,6 +174,10 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
         case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
             return [replace(node, pattern=one) for one in together(node.pattern)]
     return []
+
+
+def _new(node: Node) -> Node:
+    return replace(node, part="new") if isinstance(node, StreamPattern) else node
 
 
 def without_nothing(node: Node) -> Node:

@@ -43,6 +43,7 @@ from rheos.algebra.variables import certain, in_scope
 from rheos.optimize.durations import greatest, memory_bound
 from rheos.optimize.events import (
     NOTHING,
+    Twins,
     all_patterns,
     bounds,
     branches,
@@ -332,6 +333,7 @@ def statement_of(
     static: frozenset[str],
     dialect: Dialect,
     derived: frozenset[int] | None = None,
+    twins: Twins = frozenset(),
 ) -> DetectingStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
     no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
@@ -341,7 +343,7 @@ def statement_of(
     new = all_patterns(
         change
         for branch in found
-        for change in (completed(branch) if derived is None else changed(branch, derived))
+        for change in (completed(branch) if derived is None else changed(branch, derived, twins))
     )
     if not has_streams(new):
         return None
