@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import reduce
 
 from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import (
@@ -109,7 +108,7 @@ def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -
         for branch in branches(node)
         if not (static_only and has_streams(branch)) and not (events_only and not has_streams(branch))
     ]
-    return reduce(Union, found) if found else NOTHING
+    return all_patterns(found)
 
 
 def completed(node: Node) -> list[Node]:
@@ -271,6 +270,9 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
 
 
 def all_patterns(nodes: Iterable[Node]) -> Node:
-    """The union of patterns."""
+    """The union of patterns: there may be many, so it is not deeper than it has to be."""
     found = list(nodes)
-    return reduce(Union, found) if found else NOTHING
+    if len(found) < 2:
+        return found[0] if found else NOTHING
+    half = (len(found) + 1) // 2
+    return Union(all_patterns(found[:half]), all_patterns(found[half:]))
