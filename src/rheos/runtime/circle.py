@@ -50,7 +50,7 @@ from rheos.sql.statement import TRIPLE
 
 # Rules that derive more than this with one end, or in more rounds, are taken for endless.
 MOST_DERIVED = 1_000_000
-MOST_ROUNDS = 1_000
+MOST_ROUNDS = 500
 
 EVENTS = ["s", "p", "o", *OCCURRENCE]
 Way = Literal["at once", "on trial", "end by end"]
