@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import reduce
 
 from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import (
@@ -39,6 +38,7 @@ from rheos.optimize.durations import condition_bound, least
 
 NOTHING = Values((), ())
 Wrap = Callable[[Node], Node]
+Twins = frozenset[tuple[int, int]]
 
 
 def branches(node: Node) -> list[Node]:
@@ -108,7 +108,7 @@ def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -
         for branch in branches(node)
         if not (static_only and has_streams(branch)) and not (events_only and not has_streams(branch))
     ]
-    return reduce(Union, found) if found else NOTHING
+    return all_patterns(found)
 
 
 def completed(node: Node) -> list[Node]:
@@ -138,17 +138,18 @@ def completed(node: Node) -> list[Node]:
     return []
 
 
-def changed(node: Node, derived: frozenset[int]) -> list[Node]:
+def changed(node: Node, derived: frozenset[int], twins: Twins = frozenset()) -> list[Node]:
     """The patterns of the solutions with at least one new event, of those that match the patterns of these
     numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
 
     What is done to each solution by itself is done once for all of them: expressions are what takes long.
     Where new events only change what is optional, taken away or aggregated, there is none: what follows from
-    that is found when all is evaluated anew.
+    that is found when all is evaluated anew. The events of two patterns that are `twins` are only joined if
+    both were derived at once.
     """
 
     def inside(inner: Node) -> list[Node]:
-        return changed(inner, derived)
+        return changed(inner, derived, twins)
 
     def together(inner: Node) -> list[Node]:
         found = inside(inner)
@@ -160,6 +161,8 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
         case SeqJoin(left, right, between) if between is not None:
             begins: list[Node] = [replace(node, left=one) for one in together(left)]
             return begins + [replace(node, left=old(left), right=other) for other in together(right)]
+        case Join(StreamPattern(one), StreamPattern(other)) if (one, other) in twins:
+            return [bottom_up(node, _new)] if {one, other} <= derived else []
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             found: list[Node] = [replace(node, left=one) for one in inside(left)]
             return found + [replace(node, left=old(left), right=other) for other in inside(right)]
@@ -170,6 +173,10 @@ def changed(node: Node, derived: frozenset[int]) -> list[Node]:
         case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
             return [replace(node, pattern=one) for one in together(node.pattern)]
     return []
+
+
+def _new(node: Node) -> Node:
+    return replace(node, part="new") if isinstance(node, StreamPattern) else node
 
 
 def without_nothing(node: Node) -> Node:
@@ -263,6 +270,9 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
 
 
 def all_patterns(nodes: Iterable[Node]) -> Node:
-    """The union of patterns."""
+    """The union of patterns: there may be many, so it is not deeper than it has to be."""
     found = list(nodes)
-    return reduce(Union, found) if found else NOTHING
+    if len(found) < 2:
+        return found[0] if found else NOTHING
+    half = (len(found) + 1) // 2
+    return Union(all_patterns(found[:half]), all_patterns(found[half:]))

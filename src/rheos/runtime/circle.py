@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import TriplePattern
 from rheos.answers.continuous import time_text
+from rheos.optimize.events import Twins
 from rheos.optimize.settled import at_end, looked_for, unsettled
 from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime.detecting import (
@@ -49,7 +50,7 @@ from rheos.sql.statement import TRIPLE
 
 # Rules that derive more than this with one end, or in more rounds, are taken for endless.
 MOST_DERIVED = 1_000_000
-MOST_ROUNDS = 1_000
+MOST_ROUNDS = 500
 
 EVENTS = ["s", "p", "o", *OCCURRENCE]
 Way = Literal["at once", "on trial", "end by end"]
@@ -128,12 +129,25 @@ def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
 def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
     """Whether what templates make that matches a pattern has another value for one of its variables in every
     other interval: new blank nodes do."""
+    return bool(new_nodes(template, pattern))
+
+
+def new_nodes(template: Sequence[TriplePattern], pattern: TriplePattern) -> frozenset[str]:
+    """The variables of a pattern that are new blank nodes wherever it matches what templates make."""
     made = [triple for triple in template if could_match([triple], pattern)]
-    return any(
-        isinstance(asked, Variable)
-        and all(isinstance(term := triple.terms[at], Variable) and term.is_blank for triple in made)
+    return frozenset(
+        asked.name
         for at, asked in enumerate(pattern.terms)
+        if isinstance(asked, Variable)
+        and all(isinstance(term := triple.terms[at], Variable) and term.is_blank for triple in made)
     )
+
+
+def twins(detection: Detection, template: Sequence[TriplePattern]) -> Twins:
+    """The pairs of patterns that only events of one solution match together: they share a new blank node."""
+    found = [new_nodes(template, pattern) for pattern in detection.patterns]
+    numbered = list(enumerate(found, start=1))
+    return frozenset((a, b) for a, one in numbered for b, other in numbered if a != b and one & other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +209,8 @@ class Fixpoint:
         self._views: dict[str, str] = {}
         self._known = {rule.name: f"derived_{number}" for number, rule in enumerate(self.rules)}
         self._fresh = {rule.name: f"fresh_{number}" for number, rule in enumerate(self.rules)}
+        template = [triple for rule in self.rules for triple in rule.detection.template]
+        self._twins = {rule.name: twins(rule.detection, template) for rule in self.rules}
         for at, rule in enumerate(self.rules):
             self.place.put("arrived", nothing(rule.detection.query.query))
             self.place.make(self._known[rule.name], "SELECT * FROM arrived")
@@ -365,7 +381,9 @@ class Fixpoint:
         self.place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
         leaves = enumerate(self._numbered[rule.name], start=1)
         events = frozenset(number for number, leaf in leaves if leaf.filled)
-        statement = statement_of(rule.detection, events, self.batch.kept, self.place.dialect, derived)
+        statement = statement_of(
+            rule.detection, events, self.batch.kept, self.place.dialect, derived, self._twins[rule.name]
+        )
         fresh = self._fresh[rule.name]
         if statement is None:
             self.place.make(fresh, f"SELECT * FROM {self._known[rule.name]} LIMIT 0")

@@ -50,6 +50,7 @@ from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.durations import greatest, memory_bound
 from rheos.optimize.events import (
     NOTHING,
+    Twins,
     all_patterns,
     bounds,
     branches,
@@ -431,6 +432,8 @@ def statement_of(
     static: frozenset[str],
     dialect: Dialect,
     derived: frozenset[int] | None = None,
+    twins: Twins = frozenset(),
+    *,
     objects: frozenset[tuple[int, Kind]] = frozenset(),
 ) -> DetectingStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
@@ -442,7 +445,7 @@ def statement_of(
     new = all_patterns(
         change
         for branch in found
-        for change in (completed(branch) if derived is None else changed(branch, derived))
+        for change in (completed(branch) if derived is None else changed(branch, derived, twins))
     )
     if not has_streams(new):
         return None
