@@ -66,10 +66,8 @@ class KeptTables:
 
     def _up_to_date(self, parts: Sequence[tuple[Family | None, Part]]) -> dict[str, KeptTable]:
         began, filled = time.perf_counter(), False
-        wanted: dict[str, tuple[Part, Values | None]] = {}
-        for family, part in parts:
-            _, others = wanted.get(part.table, (part, None))
-            wanted[part.table] = part, united(constants_of(family, part), others)
+        # A table with constants in it is of one family.
+        wanted = {part.table: (part, constants_of(family, part)) for family, part in parts}
         needed: dict[str, tuple[object, KeptTable]] = {}
         for part, constants in wanted.values():
             state = (constants, self._state(part))
@@ -130,13 +128,6 @@ def constants_of(family: Family | None, part: Part) -> Values | None:
     places = [family.variables.index(name) for name in names]
     rows = sorted({tuple(row[at] for at in places) for row in family.rows})
     return Values(tuple(map(Variable, names)), tuple(rows))
-
-
-def united(constants: Values | None, others: Values | None) -> Values | None:
-    """What families that have a part in common ask for: each finds its own in the table."""
-    if constants is None or others is None:
-        return constants
-    return replace(constants, rows=tuple(sorted({*constants.rows, *others.rows})))
 
 
 def restricted(query: Query, constants: Values | None) -> Query:
