@@ -44,6 +44,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip("Spark needs Java 17 or 21, and there is none here")
     from pyspark.sql import SparkSession
 
+    from rheos.execute.session import light_spark_home
+
     # A source of streams in Python runs on the interpreter that the JVM finds in its environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     folder = tmp_path_factory.mktemp("spark")
@@ -52,7 +54,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     builder = builder.config("spark.local.dir", str(folder / "local"))
-    session = builder.getOrCreate()
+    with light_spark_home(folder):
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 
 from rheos.errors import EnvironmentFault
@@ -50,6 +52,30 @@ def _interpreter(batches):  # type: ignore[no-untyped-def]
 
     for _ in batches:
         yield pa.record_batch({"python": [sys.executable]})
+
+
+def test_workers_import_what_is_compiled_already(spark: SparkSession) -> None:
+    frame = session.map_in_arrow(session.adopt(spark).range(1), _package, "package STRING")
+    assert [row.package for row in frame.collect()] == [str(Path(pyspark.__file__))]
+
+
+def _package(batches):  # type: ignore[no-untyped-def]
+    import pyarrow as pa
+    import pyspark
+
+    for _ in batches:
+        yield pa.record_batch({"package": [pyspark.__file__]})
+
+
+def test_a_spark_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", "/elsewhere")
+    with session.light_spark_home(tmp_path):
+        assert os.environ["SPARK_HOME"] == "/elsewhere"
+    monkeypatch.delenv("SPARK_HOME")
+    with session.light_spark_home(tmp_path):
+        assert not Path(os.environ["SPARK_HOME"], "python").exists()
+        assert Path(os.environ["SPARK_HOME"], "bin", "spark-submit").exists()
+    assert "SPARK_HOME" not in os.environ
 
 
 OWN = """

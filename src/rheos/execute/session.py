@@ -11,6 +11,7 @@ import atexit
 import os
 import re
 import shutil
+import site
 import subprocess
 import sys
 import tempfile
@@ -205,7 +206,7 @@ def _launch(cores: int, quick: bool) -> SparkContext:
         if gateway is None:
             # Where Spark asks a source of streams how far it is, it takes the interpreter from here.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            with log.open("ab") as errors:
+            with log.open("ab") as errors, light_spark_home(home):
                 streams = {"stderr": errors, "stdout": errors}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)
@@ -214,6 +215,41 @@ def _launch(cores: int, quick: bool) -> SparkContext:
     # PySpark takes the interpreter of the workers from here, not from spark.pyspark.python.
     context.pythonExec = sys.executable
     return context
+
+
+@contextmanager
+def light_spark_home(folder: Path) -> Iterator[None]:
+    """A JVM that is started here has a home without the zipped copy of PySpark, which it would put before
+    the installed one. Modules in the zip are compiled anew by every Python process that Spark starts: that
+    takes as long as all else that a streaming query needs to start, and a third of a cold start."""
+    installed = _installed_spark()
+    if installed is None:
+        yield
+        return
+    light = folder / "home"
+    try:
+        light.mkdir()
+        for part in ("bin", "jars"):
+            (light / part).symlink_to(installed / part, target_is_directory=True)
+    except OSError:  # a file system without links
+        yield
+        return
+    os.environ["SPARK_HOME"] = str(light)
+    try:
+        yield
+    finally:
+        del os.environ["SPARK_HOME"]
+
+
+def _installed_spark() -> Path | None:
+    """The PySpark that is a package of this interpreter; None where another Spark was chosen."""
+    import pyspark
+
+    package = Path(pyspark.__file__).parent
+    own = {Path(folder).resolve() for folder in site.getsitepackages()}
+    if "SPARK_HOME" in os.environ or package.parent.resolve() not in own or not (package / "jars").is_dir():
+        return None
+    return package
 
 
 def _heap_megabytes() -> int:
