@@ -386,7 +386,8 @@ class Loop:
         """The queries of a plan that are still the ones that are registered."""
         known = dict(self.registry.handles)
         planned = (query for group in (*plan.groups, plan.catalyst) for query in group)
-        return {q.name: known[q.name] for q in planned if q.name in known and known[q.name].registered is q}
+        # How one is evaluated may be shared, or be found anew; what it is called, and what it answers, may not.
+        return {q.name: known[q.name] for q in planned if q.name in known and known[q.name].info is q.info}
 
     def _is_current(self, handle: Handle) -> bool:
         return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
