@@ -100,6 +100,14 @@ class Answer:
             return None
         return self.table.num_rows > 0 and bool(self.table.column(0)[0].as_py())
 
+    def batch(self) -> pa.Table:
+        """The same as the table of a batch: with the times before the terms."""
+        times = [self.at] if self.start is None else [self.at, self.start]
+        numbers = [1, *((time - EPOCH) // timedelta(microseconds=1) for time in times)]
+        columns = [pa.array([number] * len(self), pa.int64()) for number in numbers]
+        names = ["instant", "at", "start"][: len(columns)]
+        return pa.table([*columns, *self.table.columns], names=[*names, *self.table.column_names])
+
     def __len__(self) -> int:
         return int(self.table.num_rows)
 

@@ -103,7 +103,7 @@ def first_answers(handle: Handle, name: str, seconds: float) -> list[dict[str, A
         time.sleep(_LOOK)
     info, found = replace(handle.info, name=name), list[dict[str, Any]]()
     for answer in handle.results:
-        lines = Formatter("ndjson").batch([(info, answer.table.slice(0, _SHOWN - len(found)))])
+        lines = Formatter("ndjson").batch([(info, answer.batch().slice(0, _SHOWN - len(found)))])
         found += [json.loads(line) for line in lines.splitlines()]
     return found
 
