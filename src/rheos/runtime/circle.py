@@ -77,12 +77,12 @@ class Derived:
     failed_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Endless(Exception):
     """A rule derives more and more with one end."""
 
-    rule: str
-    end: int
+    def __init__(self, rule: str, end: int) -> None:
+        super().__init__(rule, end)
+        self.rule, self.end = rule, end
 
 
 class Mistaken(Exception):
@@ -257,7 +257,10 @@ class Fixpoint:
     def span(self, after: int, until: int, checked: bool) -> None:
         """Derive what ends after a time and up to another."""
         counts, first, rounds = Counter[int](), until, 0
-        fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
+        fresh = dict[str, int]()
+        for rule in self.rules:
+            self.complete(rule, after, until)
+            fresh[rule.name] = self._without(rule)
         while True:
             if not any(fresh.values()) and checked:
                 fresh = self.missing(after, until)
@@ -275,35 +278,33 @@ class Fixpoint:
             self.take_in(fresh)
             fresh = {rule.name: self.changed(rule, after, until) for rule in self.rules}
 
-    def completed(self, rule: Rule, after: int, until: int, known: str | None = None) -> int:
+    def complete(self, rule: Rule, after: int, until: int) -> None:
         """Find the solutions of a rule on all that is there, that end in a span."""
         parts = {"all": f"ending <= {until}", "old": f"ending <= {after}"}
         self._show(rule, {**parts, "new": f"ending > {after} AND ending <= {until}"})
-        return self._find(rule, after, None, known)
+        self._find(rule, after, None)
 
     def changed(self, rule: Rule, after: int, until: int) -> int:
-        """Find the solutions of a rule with an event of the last round."""
+        """Find what is new of a rule's solutions with an event of the last round; how much there is."""
         leaves = enumerate(self._numbered[rule.name], start=1)
         derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
         if not derived:
             return 0
         last, seen = f"round = {self.round}", f"ending <= {until}"
         self._show(rule, {"all": seen, "old": f"NOT {last} AND {seen}", "new": last})
-        return self._find(rule, after, derived)
+        self._find(rule, after, derived)
+        return self._without(rule)
 
     def missing(self, after: int, until: int) -> dict[str, int]:
         """Find what there should be beside what was found; if some of that should not be, it is a mistake."""
-        wrong, columns = list[int](), "ending, starting, subject, predicate, object"
-        found: dict[str, int] = {}
+        wrong, found = list[int](), dict[str, int]()
         for rule in self.rules:
-            known, fresh = self._known[rule.name], self._fresh[rule.name]
-            self.completed(rule, after, until, "nothing")
-            here = f"SELECT {columns} FROM {known} WHERE ending > {max(after, rule.after)}"
-            for one, other in ((here, f"SELECT * FROM {fresh}"), (f"SELECT * FROM {fresh}", here)):
-                sql = f"SELECT min(ending), count(*) FROM ({one} EXCEPT {other})"
-                earliest, found[rule.name] = self.place.run(sql).fetchall()[0]
-                wrong += [earliest] if other != here and found[rule.name] else []
-            self._without(rule)
+            self.complete(rule, after, until)
+            known = select(["*"], self._known[rule.name], [f"ending > {max(after, rule.after)}"])
+            extra = f"{known} EXCEPT SELECT * FROM {self._fresh[rule.name]}"
+            ((earliest,),) = self.place.run(f"SELECT min(ending) FROM ({extra})").fetchall()
+            wrong += [] if earliest is None else [earliest]
+            found[rule.name] = self._without(rule)
         if wrong:
             ends = [self._ends(self._fresh[name]) for name, count in found.items() if count]
             raise Mistaken(min(wrong + [min(counted) for counted in ends]))
@@ -376,8 +377,8 @@ class Fixpoint:
                     self.place.view(name, sql)
                     self._views[name] = sql
 
-    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None, known: str | None = None) -> int:
-        """Have the solutions of a statement in a table, without those that are known; how many there are."""
+    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None) -> None:
+        """Have the solutions of a statement in a table."""
         self.place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
         leaves = enumerate(self._numbered[rule.name], start=1)
         events = frozenset(number for number, leaf in leaves if leaf.filled)
@@ -387,9 +388,8 @@ class Fixpoint:
         fresh = self._fresh[rule.name]
         if statement is None:
             self.place.make(fresh, f"SELECT * FROM {self._known[rule.name]} LIMIT 0")
-            return 0
-        self.place.make_solutions(fresh, statement)
-        return 0 if known else self._without(rule)
+        else:
+            self.place.make_solutions(fresh, statement)
 
     def _without(self, rule: Rule) -> int:
         """Leave only what is not known of what was found; how much that is."""
