@@ -353,7 +353,8 @@ class Fixpoint:
     def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
         """The table of what matches a pattern; patterns that differ only in their variables have the same."""
         detection = rule.detection
-        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items())), place
+        times = detection.memory, rule.after, tuple(sorted(rule.since.items()))
+        key = shape(pattern), detection.streams, times, place
         if key not in self._leaves:
             makers = [
                 other
@@ -361,7 +362,8 @@ class Fixpoint:
                 if other.stream in detection.streams and could_match(other.detection.template, pattern)
             ]
             leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers)
-            events = self.batch.seen(detection.streams, self.until, rule.since)
+            seen = self.batch.seen(detection.streams, self.until, rule.since)
+            events = detection.remembered(seen, rule.after)
             found = events.take(pa.array(matches(events, (pattern,))))
             self.place.put("arrived", found)
             own = [] if self.share is None or place is None else [self.share.condition("spo"[place])]

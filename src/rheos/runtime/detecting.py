@@ -170,6 +170,12 @@ class Detection:
     def due(self, after: int, until: int) -> bool:
         return after < until
 
+    def remembered(self, events: pa.Table, after: int) -> pa.Table:
+        """Without the events that are only there because others need them: they are too old."""
+        if self.memory is None:
+            return events
+        return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))
+
     def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
         """Which elements of a stream can be part of a solution that ends after a time."""
         time = elements[stream].column("time").to_numpy()
@@ -283,7 +289,7 @@ class DetectingBatch:
 
     def show(self, detection: Detection, after: int, until: int, since: Mapping[str, int]) -> frozenset[int]:
         """Have the events that match each pattern of a query as tables; the numbers of those with any."""
-        events = self.seen(detection.streams, until, since)
+        events = detection.remembered(self.seen(detection.streams, until, since), after)
         ends = events.column("ending").to_numpy()
         found, known = set[int](), dict[Shape, dict[str, pa.Table]]()
         for number, pattern in enumerate(detection.patterns, start=1):
