@@ -83,6 +83,29 @@ def test_a_rule_that_reads_what_it_makes(opened: Opened, execution: str) -> None
     assert [row["b"] for answer in seen.results for row in rows(answer)] == ["c", "d", "e"]
 
 
+def test_a_circle_through_what_is_entailed(opened: Opened, execution: str) -> None:
+    """A step is a way by the schema, and what goes further is called otherwise."""
+    engine = opened(STEPS, execution=execution, entailment="rdfs")
+    engine.load(
+        data="""@prefix : <http://ex/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :step rdfs:subPropertyOf :way . :long rdfs:subPropertyOf :way .""",
+        format="turtle",
+    )
+    longer = WAYS["further"].replace("CONSTRUCT { ?a :way", "CONSTRUCT { ?a :long")
+    engine.register(longer, name="longer", dialect="epsparql")
+    asked = f"{PREFIX} SELECT ?a ?b {{ ?a :way ?b }}"
+    all_ways = engine.register(asked, name="all", dialect="epsparql")
+    none = engine.register(asked, name="none", dialect="epsparql", entailment="none")
+    assert engine.run()
+    found = [
+        (row["a"].value[10:], row["b"].value[10:], *times(answer))
+        for answer in all_ways.results
+        for row in answer.rows or []
+    ]
+    assert sorted(found, key=lambda way: (way[3], way)) == FOUND
+    assert none.results == []
+
+
 def test_rules_that_are_shared_out(opened: Opened, execution: str) -> None:
     """All is about one who does something, and in tasks of their own for each of those."""
     text = f"{PREFIX} CONSTRUCT {{ ?a :did ?c }} {{ {{ ?a :did ?b }} SEQ {{ ?a :does ?c }} }}"

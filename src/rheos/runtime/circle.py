@@ -41,11 +41,13 @@ from rheos.runtime.detecting import (
     shape,
     statement_of,
 )
+from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.place import DuckPlace
 from rheos.runtime.shares import Places
 from rheos.runtime.ticks import matches
 from rheos.sql.duckdb import DUCKDB
-from rheos.sql.relation import OCCURRENCE, clause_name, select
+from rheos.sql.entailed import entailed_sql
+from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
 from rheos.sql.statement import TRIPLE
 
 # Rules that derive more than this with one end, or in more rounds, are taken for endless.
@@ -77,12 +79,12 @@ class Derived:
     failed_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Endless(Exception):
     """A rule derives more and more with one end."""
 
-    rule: str
-    end: int
+    def __init__(self, rule: str, end: int) -> None:
+        super().__init__(rule, end)
+        self.rule, self.end = rule, end
 
 
 class Mistaken(Exception):
@@ -112,7 +114,8 @@ def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
         detection = rule.detection
         every = frozenset(range(1, len(detection.patterns) + 1))
         pattern = present(detection.pattern, every, kept)
-        single = frozenset(n for n in every if at_one_time(template, detection.patterns[n - 1]))
+        plain = every if detection.derivations is None else ()
+        single = frozenset(n for n in plain if at_one_time(template, detection.patterns[n - 1]))
         monotone &= not looked_for(uninterrupted(pattern), single) & detection.matching(template)
         last = at_end(pattern, static=True)
         reasons[rule.name] = {
@@ -145,6 +148,8 @@ def new_nodes(template: Sequence[TriplePattern], pattern: TriplePattern) -> froz
 
 def twins(detection: Detection, template: Sequence[TriplePattern]) -> Twins:
     """The pairs of patterns that only events of one solution match together: they share a new blank node."""
+    if detection.derivations is not None:
+        return frozenset()  # what a rule makes may match as something else
     found = [new_nodes(template, pattern) for pattern in detection.patterns]
     numbered = list(enumerate(found, start=1))
     return frozenset((a, b) for a, one in numbered for b, other in numbered if a != b and one & other)
@@ -188,6 +193,7 @@ class Leaf:
     table: str
     pattern: TriplePattern
     makers: list[Rule]
+    derivations: str | None = None  # the table of what events entail, for rules with entailment
     filled: bool = False
 
 
@@ -257,7 +263,10 @@ class Fixpoint:
     def span(self, after: int, until: int, checked: bool) -> None:
         """Derive what ends after a time and up to another."""
         counts, first, rounds = Counter[int](), until, 0
-        fresh = {rule.name: self.completed(rule, after, until) for rule in self.rules}
+        fresh = dict[str, int]()
+        for rule in self.rules:
+            self.complete(rule, after, until)
+            fresh[rule.name] = self._without(rule)
         while True:
             if not any(fresh.values()) and checked:
                 fresh = self.missing(after, until)
@@ -275,35 +284,33 @@ class Fixpoint:
             self.take_in(fresh)
             fresh = {rule.name: self.changed(rule, after, until) for rule in self.rules}
 
-    def completed(self, rule: Rule, after: int, until: int, known: str | None = None) -> int:
+    def complete(self, rule: Rule, after: int, until: int) -> None:
         """Find the solutions of a rule on all that is there, that end in a span."""
         parts = {"all": f"ending <= {until}", "old": f"ending <= {after}"}
         self._show(rule, {**parts, "new": f"ending > {after} AND ending <= {until}"})
-        return self._find(rule, after, None, known)
+        self._find(rule, after, None)
 
     def changed(self, rule: Rule, after: int, until: int) -> int:
-        """Find the solutions of a rule with an event of the last round."""
+        """Find what is new of a rule's solutions with an event of the last round; how much there is."""
         leaves = enumerate(self._numbered[rule.name], start=1)
         derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
         if not derived:
             return 0
         last, seen = f"round = {self.round}", f"ending <= {until}"
         self._show(rule, {"all": seen, "old": f"NOT {last} AND {seen}", "new": last})
-        return self._find(rule, after, derived)
+        self._find(rule, after, derived)
+        return self._without(rule)
 
     def missing(self, after: int, until: int) -> dict[str, int]:
         """Find what there should be beside what was found; if some of that should not be, it is a mistake."""
-        wrong, columns = list[int](), "ending, starting, subject, predicate, object"
-        found: dict[str, int] = {}
+        wrong, found = list[int](), dict[str, int]()
         for rule in self.rules:
-            known, fresh = self._known[rule.name], self._fresh[rule.name]
-            self.completed(rule, after, until, "nothing")
-            here = f"SELECT {columns} FROM {known} WHERE ending > {max(after, rule.after)}"
-            for one, other in ((here, f"SELECT * FROM {fresh}"), (f"SELECT * FROM {fresh}", here)):
-                sql = f"SELECT min(ending), count(*) FROM ({one} EXCEPT {other})"
-                earliest, found[rule.name] = self.place.run(sql).fetchall()[0]
-                wrong += [earliest] if other != here and found[rule.name] else []
-            self._without(rule)
+            self.complete(rule, after, until)
+            known = select(["*"], self._known[rule.name], [f"ending > {max(after, rule.after)}"])
+            extra = f"{known} EXCEPT SELECT * FROM {self._fresh[rule.name]}"
+            ((earliest,),) = self.place.run(f"SELECT min(ending) FROM ({extra})").fetchall()
+            wrong += [] if earliest is None else [earliest]
+            found[rule.name] = self._without(rule)
         if wrong:
             ends = [self._ends(self._fresh[name]) for name, count in found.items() if count]
             raise Mistaken(min(wrong + [min(counted) for counted in ends]))
@@ -320,13 +327,23 @@ class Fixpoint:
             for maker in leaf.makers:
                 if not fresh[maker.name]:
                     continue
-                triple = dict(zip("spo", TRIPLE, strict=True))
-                columns = [*triple.values(), *OCCURRENCE, str(self.round)]
-                sql = select(columns, self._fresh[maker.name], conditions(leaf.pattern, triple))
+                sql = self._matching(leaf, self._fresh[maker.name])
                 ((count,),) = self.place.run(f"INSERT INTO {leaf.table} {sql}").fetchall()
                 if count:
                     leaf.filled = True
                     self._grown.add(leaf.table)
+
+    def _matching(self, leaf: Leaf, fresh: str) -> str:
+        """What was made, and what that entails, that matches the pattern of a leaf."""
+        triple = dict(zip("spo", TRIPLE, strict=True))
+        if leaf.derivations is None:
+            columns = [*triple.values(), *OCCURRENCE, str(self.round)]
+            return select(columns, fresh, conditions(leaf.pattern, triple))
+        made = [*(f"{made} AS {name}" for name, made in triple.items()), *OCCURRENCE]
+        self.place.view(ENTAILING, select(made, fresh))
+        everything = nested(entailed_sql(ENTAILING, leaf.derivations, OCCURRENCE), "made")
+        own = dict(zip("spo", "spo", strict=True))
+        return select([*own, *OCCURRENCE, str(self.round)], everything, conditions(leaf.pattern, own))
 
     def forget(self, after: int) -> None:
         """Take back what was derived that ends after a time."""
@@ -352,15 +369,20 @@ class Fixpoint:
     def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
         """The table of what matches a pattern; patterns that differ only in their variables have the same."""
         detection = rule.detection
-        key = shape(pattern), detection.streams, tuple(sorted(rule.since.items())), place
+        times = detection.memory, rule.after, tuple(sorted(rule.since.items()))
+        asked = detection.derivations
+        derivations = asked.table if asked is not None and asked.table in self.batch.kept else None
+        key = shape(pattern), detection.streams, times, place, derivations
         if key not in self._leaves:
             makers = [
                 other
                 for other in self.rules
-                if other.stream in detection.streams and could_match(other.detection.template, pattern)
+                if other.stream in detection.streams
+                and (derivations is not None or could_match(other.detection.template, pattern))
             ]
-            leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers)
-            events = self.batch.seen(detection.streams, self.until, rule.since)
+            leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers, derivations)
+            seen = self.batch.seen(detection.streams, self.until, rule.since)
+            events = self.batch.entailed(detection, detection.remembered(seen, rule.after))
             found = events.take(pa.array(matches(events, (pattern,))))
             self.place.put("arrived", found)
             own = [] if self.share is None or place is None else [self.share.condition("spo"[place])]
@@ -376,8 +398,8 @@ class Fixpoint:
                     self.place.view(name, sql)
                     self._views[name] = sql
 
-    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None, known: str | None = None) -> int:
-        """Have the solutions of a statement in a table, without those that are known; how many there are."""
+    def _find(self, rule: Rule, after: int, derived: frozenset[int] | None) -> None:
+        """Have the solutions of a statement in a table."""
         self.place.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
         leaves = enumerate(self._numbered[rule.name], start=1)
         events = frozenset(number for number, leaf in leaves if leaf.filled)
@@ -387,9 +409,8 @@ class Fixpoint:
         fresh = self._fresh[rule.name]
         if statement is None:
             self.place.make(fresh, f"SELECT * FROM {self._known[rule.name]} LIMIT 0")
-            return 0
-        self.place.make_solutions(fresh, statement)
-        return 0 if known else self._without(rule)
+        else:
+            self.place.make_solutions(fresh, statement)
 
     def _without(self, rule: Rule) -> int:
         """Leave only what is not known of what was found; how much that is."""

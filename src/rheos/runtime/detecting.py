@@ -181,7 +181,9 @@ class Detection:
         return bool(self.matching(template))
 
     def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
-        """The numbers of the patterns that a triple of a template could match."""
+        """The numbers of the patterns that a triple of a template could match; if it entails others, all."""
+        if self.derivations is not None:
+            return frozenset(range(1, len(self.patterns) + 1))
         found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
         return frozenset(found)
 
@@ -201,6 +203,12 @@ class Detection:
 
     def due(self, after: int, until: int) -> bool:
         return after < until
+
+    def remembered(self, events: pa.Table, after: int) -> pa.Table:
+        """Without the events that are only there because others need them: they are too old."""
+        if self.memory is None:
+            return events
+        return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))
 
     def live(self, stream: str, elements: Mapping[str, pa.Table], until: int) -> Marks:
         """Which elements of a stream can be part of a solution that ends after a time."""
@@ -359,7 +367,8 @@ class DetectingBatch:
         self, detection: Detection, after: int, until: int, since: Mapping[str, int]
     ) -> dict[int, Parts]:
         """The events that match each pattern, by its number, if there are any."""
-        events = self._entailed(detection, self.seen(detection.streams, until, since))
+        seen = self.seen(detection.streams, until, since)
+        events = self.entailed(detection, detection.remembered(seen, after))
         ends = events.column("ending").to_numpy()
         found, known = dict[int, Parts](), dict[Shape, Parts]()
         for number, pattern in enumerate(detection.patterns, start=1):
@@ -388,7 +397,7 @@ class DetectingBatch:
             return told(nothing(detection.query.query))
         return told(self.place.solutions(statement))
 
-    def _entailed(self, detection: Detection, events: pa.Table) -> pa.Table:
+    def entailed(self, detection: Detection, events: pa.Table) -> pa.Table:
         """Events with what they entail that the query can match."""
         derivations = detection.derivations
         if derivations is None or derivations.table not in self.kept or not len(events):

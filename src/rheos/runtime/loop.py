@@ -386,7 +386,7 @@ class Loop:
         """The queries of a plan that are still the ones that are registered."""
         known = dict(self.registry.handles)
         planned = (query for group in (*plan.groups, plan.catalyst) for query in group)
-        # How one is evaluated may be shared, or be found anew; what it is called, and what it answers, may not.
+        # How one is evaluated may be shared, or found anew; its description stays the same.
         return {q.name: known[q.name] for q in planned if q.name in known and known[q.name].info is q.info}
 
     def _is_current(self, handle: Handle) -> bool:

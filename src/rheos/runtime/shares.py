@@ -26,7 +26,9 @@ Places = tuple[
 
 def shared_places(rules: Sequence[Detection]) -> tuple[Places, ...] | None:
     """Of the patterns of each rule, the place of the term that decides to which task an event goes; None if
-    there is no such term."""
+    there is no such term. What events entail may have it in another place."""
+    if any(rule.derivations is not None for rule in rules):
+        return None
     for chosen in itertools.product(*(sorted(variables(rule)) for rule in rules)):
         if all(
             fits(maker, made, reader, read)
