@@ -95,6 +95,11 @@ def test_what_survives_a_restart(spark: SparkSession, tmp_path: Path) -> None:
         assert city.stream("s")["elements"] == 4
         with city.events("follow", "0") as events:
             assert values(next(events), "o") == ("00:10", "b")
+        held = city.http.get("/trdf/s").text
+        assert "seeAlso" in held
+
+    with life(again, spark) as city:
+        wait(lambda: city.http.get("/trdf/s").text == held, "what windows held, though nothing has come")
 
     with (
         pytest.raises(RheosError, match=r'say base = "http://streams\.test/"'),
