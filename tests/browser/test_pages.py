@@ -72,6 +72,7 @@ def test_the_overview_fills_with_live_numbers(page: Page) -> None:
 
 def test_a_query_is_written_mended_tried_and_registered(page: Page, site: Site) -> None:
     page.goto("/new")
+    until(page, "() => fetch('/counts/answers').then(r => r.json()).then(r => r.last > 0)")  # there is life
     editor, problem = page.locator("#editor"), page.locator("#problem")
     editor.fill(WRONG)
     line = WRONG[: WRONG.index("?oops")].count("\n") + 1
