@@ -38,10 +38,6 @@ class DemoQuery:
     def language(self) -> str:
         return detect(self.text)
 
-    @property
-    def entailment(self) -> str:
-        return "rdfs" if self.name in ENTAILED else "none"
-
 
 def queries() -> tuple[DemoQuery, ...]:
     """All that the engine has the language and the entailment for."""
