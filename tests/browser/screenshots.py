@@ -77,7 +77,11 @@ def look(page: Page, known: set[str], suffix: str) -> None:
     text = (
         page.input_value("#editor").replace("district-traffic", "quiet-gates").replace("?district", "?gate")
     )
-    text = text.replace(" . ?gate :in ?gate", "").replace("GROUP BY", "GROUP")
+    text = (
+        text.replace("the tollgates of each district", "each tollgate")
+        .replace(" . ?gate :in ?gate", "")
+        .replace("GROUP BY", "GROUP")
+    )
     page.fill("#editor", text)
     page.wait_for_selector(".mistake")
     take("mistake", 1)

@@ -21,7 +21,7 @@ STREAMS = ("tollgates", "cameras", "badges", "prices", "ratings", "buoys")
 SECOND = 1_000_000
 
 # Elements a second of all things together, and what changes how fast.
-_CARS, _PHOTOS, _STEPS, _TICKS, _RATINGS, _READINGS = 40.0, 12.0, 12.0, 7.0, 0.4, 6.0
+_CARS, _PHOTOS, _STEPS, _TICKS, _RATINGS, _READINGS = 40.0, 12.0, 12.0, 7.0, 1.5, 6.0
 _RUSH = 60.0  # seconds from one rush hour to the next
 _WAVE = 45.0  # … from one wave to the next
 _BETWEEN = 3.0  # seconds that a wave takes from one buoy to the next

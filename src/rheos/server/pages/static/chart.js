@@ -107,8 +107,14 @@ export class Chart {
     const { names, data } = this.data(choice);
     if (!data[0].length) return;
     const shape = JSON.stringify([choice, names]);
-    if (this.plot && shape === this.shape) return this.plot.setData(data);
+    if (this.plot && shape === this.shape) this.plot.setData(data);
+    else this.begin(names, data);
     this.shape = shape;
+    // Unless somebody points at another time, the legend has the latest values.
+    if (this.plot.cursor.idx == null) this.plot.setLegend({ idx: data[0].length - 1 }, false);
+  }
+
+  begin(names, data) {
     if (this.plot) this.plot.destroy();
     const series = names.map((name, index) => ({
       label: name.length > 28 ? `${name.slice(0, 27)}…` : name,

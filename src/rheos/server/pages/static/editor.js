@@ -80,6 +80,7 @@ function changed() {
   clearTimeout(timer);
   checks += 1;
   mistake = null;
+  if (silent) byId("problem").hidden = true;
   wanted();
   draw();
   timer = setTimeout(check, PAUSE);
@@ -93,7 +94,6 @@ async function attempt() {
   put(status, `tried for up to ${SECONDS} s …`);
   try {
     const found = await send("POST", asked(SECONDS), editor.value);
-    silent = false;
     problem(found.error ? new Refused({ title: found.error }) : null);
     put(status, "");
     const plan = make("div", { class: "parts" });
@@ -114,6 +114,7 @@ async function attempt() {
     put(status, "");
     problem(error);
   } finally {
+    silent = false; // there may be a token now
     button.disabled = false;
   }
 }
