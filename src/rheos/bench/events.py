@@ -20,7 +20,7 @@ from statistics import median
 from rheos import Engine
 from rheos.bench import Settings, memory
 from rheos.bench.applications import loops, plants, stocks
-from rheos.bench.applications.elements import DAY
+from rheos.bench.applications.elements import HOUR
 from rheos.bench.applications.queries import (
     AVERAGE,
     AVERAGES,
@@ -38,7 +38,8 @@ from rheos.errors import EvaluationError
 EVENTS_A_SECOND = 100_000
 BY_RULES = 3_000
 CHECKED = 2_000  # events on which the loop must report as many rows
-RULED = 20_000  # events for the rules, which are slower
+RULED = 40_000  # events for the rules, which are slower
+EVERY = 21 * HOUR  # between two of these: the average goes back by more than ten days, to the eleventh price
 SMALL_TREE = 40
 SLOWER = 2.0  # how many times the time per event may be that with the small tree
 LONG = 5  # times the events of the other measurements, for the memory
@@ -123,8 +124,8 @@ def average(bench: Events) -> None:
     with progress(f"generating {bench.events:,} prices"):
         path = stocks.write_trades(bench.folder / "prices.nq", bench.events)
         short = stocks.write_trades(bench.folder / "few-prices.nq", CHECKED)
-        ruled = stocks.write_prices(bench.folder / "ruled.nq", number, every=DAY)
-        few = stocks.write_prices(bench.folder / "few-ruled.nq", min(200, number), every=DAY)
+        ruled = stocks.write_prices(bench.folder / "ruled.nq", number, every=EVERY)
+        few = stocks.write_prices(bench.folder / "few-ruled.nq", min(200, number), every=EVERY)
     sliding = AVERAGES.replace('"P10D"', '"PT10S"')
     ten = timedelta(seconds=10)
     with progress("warming up: WITHIN"):
