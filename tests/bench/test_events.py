@@ -20,7 +20,8 @@ def test_a_quick_run_prints_its_tables() -> None:
     command = [sys.executable, "-m", "rheos", "bench", "events", "--quick", *only]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # Query (6) of the paper asks for what took longer than ten days, and rheos says so.
+    assert all("nothing bounds the duration" in line for line in done.stderr.splitlines())
     for label in ("three prices in a row", "WITHIN", "queries (5) and (6)", "40,080 sub-classes"):
         assert label in done.stdout
 
