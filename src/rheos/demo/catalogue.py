@@ -40,6 +40,10 @@ class DemoQuery:
     def language(self) -> str:
         return detect(self.text)
 
+    @property
+    def entailment(self) -> str:
+        return "rdfs" if self.name in ENTAILED else "none"
+
 
 def queries() -> tuple[DemoQuery, ...]:
     return tuple(DemoQuery(name, (FOLDER / f"{name}.rq").read_text()) for name in NAMES)

@@ -110,7 +110,11 @@ class Views:
             if not lasting:
                 self._check(window)
             handle = self._engine.register(
-                windows.view_text(wanted.name, iri, window), dialect="csparql", keep=False, view=True
+                windows.view_text(wanted.name, iri, window),
+                dialect="csparql",
+                keep=False,
+                view=True,
+                entailment="none",  # what is there, not what follows from it
             )
             wanted.handle = handle
             handle.subscribe(wanted.take)
