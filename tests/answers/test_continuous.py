@@ -14,6 +14,7 @@ import pyoxigraph as ox
 import pytest
 
 from rheos.answers.continuous import (
+    Alike,
     Answer,
     QueryInfo,
     answer_lines,
@@ -255,7 +256,7 @@ def test_intervals() -> None:
         moment(NEW_YEAR + 5_000_000),
     )
     assert answer.rows == [{"x": ox.NamedNode("http://ex/a")}]
-    line = ndjson_lines(query, rows)[0].as_py()
+    line = ndjson_lines(Alike((query,), rows))[0].as_py()
     assert (
         '"at":"2026-01-01T00:00:05Z","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:05Z","row"'
         in line

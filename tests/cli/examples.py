@@ -138,7 +138,7 @@ def check_page(page: str, engine: Engine) -> None:
 
 def cells(handle: Handle) -> Iterator[list[str]]:
     for answer in handle.results:
-        head = [handle.name, time(answer)]
+        head = [handle.name, time(answer.at)]
         if answer.boolean is not None:
             yield [*head, str(answer.boolean).lower()]
         for row in answer.rows or []:

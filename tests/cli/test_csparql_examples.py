@@ -92,7 +92,7 @@ def test_without_a_stream(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", [name for name in ALL if name not in (*PROCESSES, *ONE_SHOT)])
 def test_reports(name: str, spark: SparkSession) -> None:
     answers = ALL[name].check_engine(spark)
-    assert [time(answer) for answer in answers if not len(answer)] == WITHOUT_ROWS.get(name, [])
+    assert [time(answer.at) for answer in answers if not len(answer)] == WITHOUT_ROWS.get(name, [])
 
 
 # --- the page on the language --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rheos.answers.continuous import time_text
-from rheos.bench import events
+from rheos.bench import applications
 from rheos.bench.applications import delivery, plants, stocks, tsunami
 from rheos.bench.applications.elements import DAY
 from rheos.terms import decode
@@ -39,10 +39,10 @@ from tests.continuous.expressions import (
 )
 
 TEXTS = {
-    "stocks": events.STOCKS,
-    "class-tree": events.PLANTS,
-    "delivery": events.DELIVERY,
-    "tsunami": events.TSUNAMI,
+    "stocks": applications.STOCKS,
+    "class-tree": applications.PLANTS,
+    "delivery": applications.DELIVERY,
+    "tsunami": applications.TSUNAMI,
 }
 
 

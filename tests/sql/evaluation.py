@@ -73,6 +73,9 @@ class Row:
     def is_number(self, variable: str) -> bool:
         return False
 
+    def exact(self, variable: str) -> tuple[int, str] | None:
+        return None
+
     def share(self, sql: str) -> str:
         if not self.sharing:
             return sql

@@ -72,10 +72,17 @@ def averages(within: timedelta) -> Event:
 
 
 def instances(members: Collection[str]) -> Event:
-    """Whether somebody seen is one of those."""
+    """Whether somebody seen is one of those; the same at the same time is seen once."""
+    just: set[tuple[str, str]] = set()
+    last: datetime | None = None
 
     def event(at: datetime, seen: str, place: str) -> Rows:
-        if seen in members:
+        nonlocal last
+        if at != last:
+            just.clear()
+            last = at
+        if seen in members and (seen, place) not in just:
+            just.add((seen, place))
             yield f"{at},{seen},{place}\n"
 
     return event
