@@ -48,7 +48,7 @@ PREFIX : <http://ex/>
 CONSTRUCT { ?who :said ?what } FROM STREAM <talk> [RANGE 1s STEP 1s] WHERE { ?who :says ?what }"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
@@ -100,7 +100,7 @@ def text(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(browser: Browser, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A city in which something happens five times a second."""
     config = Config(
