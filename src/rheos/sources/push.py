@@ -34,7 +34,7 @@ from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import last_newline, read_range
 from rheos.sources.lines import read_chunks
-from rheos.sources.standard_input import segments
+from rheos.sources.standard_input import parts_of, segments
 from rheos.terms import XSD
 
 SEGMENT_BYTES = 16 << 20
@@ -78,15 +78,7 @@ class PushSource(Source):
         return False
 
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
-        parts: list[Part] = []
-        for first, path in segments(self.folder):
-            position = max(start["position"], first)
-            until = min(end["position"], first + path.stat().st_size)
-            while position < until:
-                cut = min(position + size, until)
-                parts.append({"path": str(path), "first": first, "start": position, "end": cut})
-                position = cut
-        return parts
+        return parts_of(self.folder, start["position"], end["position"], size)
 
     def read(self, part: Part) -> Iterator[Chunk]:
         text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])

@@ -58,15 +58,7 @@ class Spool(Source):
         return bool(offset["ended"])
 
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
-        parts: list[Part] = []
-        for first, path in segments(self.folder):
-            position = max(start["position"], first)
-            until = min(end["position"], first + path.stat().st_size)
-            while position < until:
-                cut = min(position + size, until)
-                parts.append({"path": str(path), "first": first, "start": position, "end": cut})
-                position = cut
-        return parts
+        return parts_of(self.folder, start["position"], end["position"], size)
 
     def read(self, part: Part) -> Iterator[Chunk]:
         text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
@@ -87,6 +79,19 @@ class Spool(Source):
 
 def segments(folder: str) -> list[tuple[int, Path]]:
     return sorted((int(path.stem), path) for path in Path(folder).glob("*.nq"))
+
+
+def parts_of(folder: str, start: int, end: int, size: int) -> list[Part]:
+    """What lies between two positions of files that follow one another, in parts of at most some bytes."""
+    parts: list[Part] = []
+    for first, path in segments(folder):
+        position = max(start, first)
+        until = min(end, first + path.stat().st_size)
+        while position < until:
+            cut = min(position + size, until)
+            parts.append({"path": str(path), "first": first, "start": position, "end": cut})
+            position = cut
+    return parts
 
 
 def copy(stream: BufferedReader, spool: Spool) -> threading.Thread:

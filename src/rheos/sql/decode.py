@@ -67,11 +67,6 @@ def has_datatype(d: Dialect, term: str, datatype: str) -> str:
     return d.ends_with(term, d.string('"' + suffix_of(datatype)))
 
 
-def has_datatype_in(d: Dialect, term: str, datatypes: tuple[str, ...]) -> str:
-    listed = ", ".join(d.string(suffix_of(datatype)) for datatype in datatypes)
-    return f"({is_typed(d, term)} AND {suffix(d, term)} IN ({listed}))"
-
-
 # --- parts of literals ---------------------------------------------------------------------------
 
 
