@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +20,7 @@ from rheos.algebra.printer import show
 from rheos.algebra.translate import Names, translate, translate_continuous
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
+from rheos.deadline import within
 from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
@@ -155,11 +155,16 @@ class Engine:
 
         All of its operations are done, as one step for queries that run meanwhile, or none: QuerySyntaxError
         if the text is wrong, UpdateError or LoadError if an operation cannot be done. The graphs are as if
-        every pattern said USING and USING NAMED; patterns have `timeout` seconds to be answered.
+        every pattern said USING and USING NAMED. TimeLimitError, with nothing changed, after `timeout` seconds.
         """
+        with within(timeout):
+            return self._update(text, base or self.base, default_graphs, named_graphs)
+
+    def _update(
+        self, text: str, base: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> int:
         tree = using(parse_update(text), default_graphs, named_graphs)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        operations = translate_update(tree, base or self.base)
+        operations = translate_update(tree, base)
         if "SHA" in tree.text.upper() and not self.graphs.in_spark:
             # Functions that DuckDB got inside of a transaction, nobody else could get until its end.
             with self.graphs.cursor() as cursor:
@@ -167,10 +172,7 @@ class Engine:
         changed = 0
         with self.graphs.revise() as revision:
             updater = Updater(
-                self.graphs,
-                revision,
-                lambda where: self._solutions(where, revision, deadline),
-                self._load_root,
+                self.graphs, revision, lambda where: self._solutions(where, revision), self._load_root
             )
             for step, operation in zip(tree.steps, operations, strict=True):
                 try:
@@ -179,11 +181,10 @@ class Engine:
                     raise UpdateError(str(refusal), tree.text, step.operation.position) from None
         return changed
 
-    def _solutions(self, where: Query, revision: Revision, deadline: float | None) -> pa.Table:
+    def _solutions(self, where: Query, revision: Revision) -> pa.Table:
         plan = optimize(where, revision.statistics)
         executor = self.executor(graphs=revision)
-        left = None if deadline is None else deadline - time.monotonic()
-        return executor.run(compile_query(plan, executor.dialect), left)
+        return executor.run(compile_query(plan, executor.dialect))
 
     def clear(self) -> None:
         """Drop static data, streams and queries, and keep Spark."""
@@ -211,14 +212,15 @@ class Engine:
         if the answer takes longer than `timeout` seconds.
         """
         a_dialect(dialect)
-        tree = one_shot(parse_text(text, dialect))
-        if default_graphs or named_graphs:
-            tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
-        algebra = entailing(translate(tree, base or self.base), self._entailment(entailment))
-        plan = optimize(algebra, self.graphs.statistics_for(algebra))
-        executor = self.executor(execution)
-        statement = compile_query(plan, executor.dialect)
-        table = executor.run(statement, timeout)
+        with within(timeout):
+            tree = one_shot(parse_text(text, dialect))
+            if default_graphs or named_graphs:
+                tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
+            algebra = entailing(translate(tree, base or self.base), self._entailment(entailment))
+            plan = optimize(algebra, self.graphs.statistics_for(algebra))
+            executor = self.executor(execution)
+            statement = compile_query(plan, executor.dialect)
+            table = executor.run(statement)
         if isinstance(plan.form, Ask):
             return Result.ask(table.num_rows > 0)
         prefixes = Names.of(tree, base or self.base).prefixes
@@ -346,13 +348,13 @@ class Engine:
         dialect: str = "auto",
         name: str | None = None,
         base: str | None = None,
-        keep: bool = True,
+        keep: int | None = 1000,
         entailment: str | None = None,
         replace: bool = False,
         view: bool = False,
     ) -> Handle:
-        """Register a continuous query; what it reports is kept in the `results` of its handle, unless `keep`
-        is false, and given to the handle's subscribers.
+        """Register a continuous query. What it reports is given to the subscribers of its handle. The last `keep`
+        answers are its `results`: None keeps all of them, 0 none.
 
         It may `replace` one of the same name, which stays if the new one is wrong. A `view` shows what its
         windows hold now: of the instants that a batch completes it reports only the last, and it sees the

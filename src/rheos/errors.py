@@ -63,7 +63,11 @@ class EvaluationError(RheosError):
     """A query that compiled could not be run to its end."""
 
 
-class TimeLimitError(EvaluationError):
+class ResourceError(EvaluationError):
+    """A query needed more time or memory than it may have, and was stopped."""
+
+
+class TimeLimitError(ResourceError):
     """A query took longer than it was allowed to, and was stopped."""
 
 

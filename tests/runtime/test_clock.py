@@ -90,7 +90,7 @@ def test_a_stream_whose_maker_is_stopped_is_not_waited_for() -> None:
     held = {f"<http://ex/{name}>": Buffer.empty() for name in ("s", "stopped", "again", "more")}
 
     def until(query: Registered) -> int:
-        return until_of(query, known, held, {}, 42, {})
+        return until_of(query, known, held, {}, 42, {}, {})
 
     assert until(reading("s")) == until(reading("s", "stopped")) == 100
     assert until(reading("stopped")) == 42

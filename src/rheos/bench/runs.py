@@ -76,8 +76,7 @@ def measured(
     engine.add_stream(stream, str(path))
     began = time.perf_counter()
     handles = [
-        engine.register(text, name=f"q{at}", keep=False, entailment=entailment)
-        for at, text in enumerate(texts)
+        engine.register(text, name=f"q{at}", keep=0, entailment=entailment) for at, text in enumerate(texts)
     ]
     registering = time.perf_counter() - began
     output = Lines(keep)

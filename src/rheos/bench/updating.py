@@ -47,9 +47,9 @@ def run(bench: Conference, ticks: Ticks, settings: Settings) -> None:
     with Engine(batch_bytes=size) as engine, progress("updating in mid-stream"):
         load_static(engine, bench.bibliography(TRIPLES), bench.plan)
         engine.add_stream(RFID, str(path))
-        handles = [engine.register(instance(3, author), keep=False) for author in range(number)]
+        handles = [engine.register(instance(3, author), keep=0) for author in range(number)]
         for template in OTHERS:
-            engine.register(instance(template, 0), keep=False)
+            engine.register(instance(template, 0), keep=0)
         seen = Seen(engine, handles)
         engine.start()
         first = wait_for(engine, before)

@@ -56,8 +56,7 @@ class Bench:
         engine.load(str(self.static))
         engine.add_stream(streams.STREAM, str(path))
         handles = [
-            engine.register(question.over(window, f"q{at}"), keep=False)
-            for at, question in enumerate(questions)
+            engine.register(question.over(window, f"q{at}"), keep=0) for at, question in enumerate(questions)
         ]
         output = Lines()
         engine.stream_to(output, Formatter("ndjson", [handle.info for handle in handles]))

@@ -142,7 +142,7 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
         if query.tree.is_continuous:
             name = None if query.tree.registration else query.name
             infos.append(
-                engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=False).info
+                engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=0).info
             )
         else:
             with progress(f"answering {query.name}"):

@@ -46,9 +46,9 @@ class Executor(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    def run(self, statement: Statement, timeout: float | None = None) -> pa.Table:
-        """The rows of a statement, one string column for each of its `columns`; TimeLimitError if that takes
-        longer than so many seconds."""
+    def run(self, statement: Statement) -> pa.Table:
+        """The rows of a statement, one string column for each of its `columns`; TimeLimitError if the deadline
+        comes first."""
 
 
 def named(table: pa.Table, statement: Statement) -> pa.Table:

@@ -46,10 +46,10 @@ class Catalyst:
         frame = spark.sql(statement.sql)
         return frame.toDF(*statement.columns) if statement.columns else frame
 
-    def run(self, statement: Statement, timeout: float | None = None) -> pa.Table:
+    def run(self, statement: Statement) -> pa.Table:
         from pyspark.errors import PySparkException
 
-        with limited_jobs(self.session(), timeout):
+        with limited_jobs(self.session()):
             try:
                 return named(self.dataframe(statement).toArrow(), statement)
             except PySparkException as error:

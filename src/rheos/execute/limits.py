@@ -1,5 +1,4 @@
-"""Work that may not take for ever: a cursor or a session and a number of seconds come in; what runs in the
-block is stopped after so long, with a TimeLimitError."""
+"""Work in DuckDB or Spark that is stopped, with a TimeLimitError, when its deadline has come."""
 
 from __future__ import annotations
 
@@ -11,54 +10,64 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from rheos.errors import EvaluationError, TimeLimitError
+from rheos import deadline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# An interrupt that reaches DuckDB while it plans is lost, and one that reaches Spark before a job is known too.
+# So both are asked again, this often in seconds, until they listen.
+_AGAIN = 0.05
+
 
 @contextmanager
-def limited_cursor(cursor: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
-    """What DuckDB does through the cursor; without a number of seconds, without a limit."""
-    with _stopped(cursor.interrupt, seconds):
+def limited_cursor(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """What DuckDB does through the cursor."""
+    with _stopped(cursor.interrupt):
         yield
 
 
 @contextmanager
-def limited_jobs(spark: SparkSession, seconds: float | None) -> Iterator[None]:
+def limited_jobs(spark: SparkSession) -> Iterator[None]:
     """The Spark jobs that this thread starts."""
     context, tag = spark.sparkContext, f"rheos-{uuid.uuid4().hex}"
-    if seconds is None:
+    if deadline.current() is None:
         yield
         return
     context.addJobTag(tag)
     try:
-        with _stopped(lambda: context.cancelJobsWithTag(tag), seconds):
+        with _stopped(lambda: context.cancelJobsWithTag(tag)):
             yield
     finally:
         context.removeJobTag(tag)
 
 
 @contextmanager
-def _stopped(stop: Callable[[], object], seconds: float | None) -> Iterator[None]:
-    if seconds is None:
+def _stopped(stop: Callable[[], object]) -> Iterator[None]:
+    limit = deadline.current()
+    seconds = deadline.left()
+    if limit is None or seconds is None:
         yield
         return
-    late = threading.Event()
+    late, done = threading.Event(), threading.Event()
 
     def interrupt() -> None:
+        if done.wait(seconds):
+            return
         late.set()
-        with suppress(Exception):  # it may have come to its end, and be closed, in this very moment
-            stop()
+        while not done.is_set():
+            with suppress(Exception):  # it may have come to its end, and be closed, in this very moment
+                stop()
+            done.wait(_AGAIN)
 
-    timer = threading.Timer(max(seconds, 0.0), interrupt)
-    timer.daemon = True
-    timer.start()
+    thread = threading.Thread(target=interrupt, daemon=True, name="rheos-limit")
+    thread.start()
     try:
         yield
-    except (EvaluationError, duckdb.Error) as error:
+    except Exception as error:
         if late.is_set():
-            raise TimeLimitError(f"it took longer than {seconds:g} s, and was stopped") from error
+            raise limit.error from error
         raise
     finally:
-        timer.cancel()
+        done.set()
+        thread.join()  # or it would interrupt what comes next

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import Construct, Query
 from rheos.algebra.streams import Continuous, Detecting
+from rheos.deadline import check
 from rheos.optimize.broadcast import broadcast
 from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.empty_branches import empty_branches
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
 
 def optimize(query: Query, statistics: Statistics) -> Query:
     for rule in RULES:
+        check()
         query = rule(query, statistics)
     return query
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rheos import deadline
 from rheos.algebra.streams import ArrivalWindow, LogicalWindow, PhysicalWindow, RangeWindow, Window
 from rheos.errors import EvaluationError
 from rheos.execute.catalyst import closure_view
@@ -31,7 +32,7 @@ from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, ar
 from rheos.runtime.circle import Derived, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import BATCH, Detection, nothing, statement_of, told
-from rheos.runtime.evaluating import Evaluating, Span
+from rheos.runtime.evaluating import Evaluating, Span, T
 from rheos.runtime.evaluation import Answers, Batch, Evaluation
 from rheos.runtime.kept import KeptTable, read_kept
 from rheos.runtime.opening import open_windows
@@ -49,6 +50,8 @@ from rheos.sql.spark import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+GRACE = 1.0  # seconds that Spark has to listen when time is up
 
 Key = tuple[str, int, int]  # of a chunk: its stream, its part, its number in that
 
@@ -134,9 +137,11 @@ def evaluate(
     try:
         ByCatalyst(queries, families, control, found, known, place, state).all()
     finally:
-        place.close()
+        if not found.abandoned:
+            place.close()
+    going_on = [query for query in queries if query.name not in found.failures]
     for stream in found.segments.keys() - states:
-        found.segments[stream] = live(found.segments[stream], stream, queries, found.reached)
+        found.segments[stream] = live(found.segments[stream], stream, going_on, found.reached)
     return found
 
 
@@ -155,8 +160,34 @@ class ByCatalyst(Evaluating):
         self._shown: set[str] = set()
         self.forget()
 
-    def limited(self) -> AbstractContextManager[None]:
-        return limited_jobs(self.place.spark, self.control.limit)
+    def bounded(self, work: Callable[[], T]) -> T:
+        """Do the work in a thread that is left to itself if Spark does not listen: it may still be planning,
+        which nothing interrupts. What it does then, it does in a session that nobody else uses any more."""
+        if self.control.limit is None:
+            return work()
+        from pyspark import InheritableThread
+
+        limit = deadline.current()
+        assert limit is not None
+        found: list[T] = []
+        failure: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                with deadline.within(limit.ends - time.monotonic()), limited_jobs(self.place.spark):
+                    found.append(work())
+            except BaseException as error:
+                failure.append(error)
+
+        thread = InheritableThread(target=run, daemon=True, name="rheos-catalyst")
+        thread.start()
+        thread.join(limit.ends - time.monotonic() + GRACE)
+        if thread.is_alive():
+            self.results.abandoned = True
+            raise limit.error
+        if failure:
+            raise failure[0]
+        return found[0]
 
     def forget(self) -> None:
         self._elements: dict[str, str] = {}
@@ -409,7 +440,9 @@ def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) 
         case LogicalWindow(range_, step):
             return -(-(first.last + range_) // step) * step > until + 1
         case PhysicalWindow(triples, step):
-            return sum(file.rows for file in rest if file.last <= until) < triples + step
+            # Of files that came later only those count whose elements are all later: others may have been late.
+            later = (file.rows for file in rest if file.first >= first.last and file.last <= until)
+            return sum(later) < triples + step
         case RangeWindow(range_, slide):
             # The last tick was not before any of the elements that were evaluated.
             ticked = max((file.first for file in rest if file.first <= until), default=NEVER)

@@ -57,9 +57,14 @@ def until_of(
     progress: Mapping[str, Progress],
     after: int,
     since: Mapping[str, int],
+    made: Mapping[str, int],
 ) -> int:
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
-    ended, where its clock stops. Without any stream that flows it stays where it is."""
+    ended, where its clock stops. Without any stream that flows it stays where it is.
+
+    `made` says how far the makers of its derived streams have been evaluated. These streams are complete up to
+    there, whether or not anything was found, and whether or not they have ended since.
+    """
     until = complete_for(query, known)
     if until is None:
         return after
@@ -67,7 +72,7 @@ def until_of(
         return until
     ends = {stream: end_of(stream, held[stream], progress, since) for stream in query.streams}
     end = query.evaluation.end({stream: found for stream, found in ends.items() if found is not None})
-    return after if end is None else end
+    return max((*made.values(), after if end is None else end))
 
 
 def end_of(stream: str, held: Held, progress: Mapping[str, Progress], since: Mapping[str, int]) -> End | None:

@@ -132,9 +132,10 @@ class Detection:
     parts: tuple[Part, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
     stages: tuple[Stage, ...] = ()
+    text: str = ""  # what it keeps between batches is named by it: in every process the same
 
     @classmethod
-    def of(cls, query: Detecting) -> Detection:
+    def of(cls, query: Detecting, text: str = "") -> Detection:
         unknown = Statistics(0, {})
         asked = compare_resources(query.query, unknown)
         consumes = query.consumption != "unrestricted"
@@ -148,9 +149,8 @@ class Detection:
         streams = frozenset(query.streams or ())
         memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
         stages = tuple(found.stages)
-        return cls(
-            query, streams, pattern, tuple(found.patterns), tuple(found.parts.values()), memory, stages
-        )
+        parts = tuple(found.parts.values())
+        return cls(query, streams, pattern, tuple(found.patterns), parts, memory, stages, text)
 
     @property
     def computed(self) -> frozenset[int]:
@@ -163,7 +163,7 @@ class Detection:
     def states(self) -> tuple[str, ...]:
         """The names under which it keeps solutions between batches, two for each stage: of the left side, and
         pairs."""
-        own = hashlib.blake2b(repr(self.query).encode(), digest_size=8).hexdigest()
+        own = hashlib.blake2b(f"{self.query.name} {self.text}".encode(), digest_size=8).hexdigest()
         kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
         return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
 

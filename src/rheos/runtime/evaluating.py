@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rheos.errors import TimeLimitError
+from rheos.deadline import within
+from rheos.errors import ResourceError, RheosError, TimeLimitError
 from rheos.runtime.arriving import Arrival, Novelty, Prepared, apart
 from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Progress
 from rheos.runtime.circle import Derived, Rule
@@ -22,6 +22,8 @@ from rheos.runtime.clock import Held, complete_for, pass_on, until_of
 from rheos.runtime.detecting import Detection, told
 from rheos.runtime.evaluation import Answers, Evaluation
 from rheos.runtime.plan import Control, Registered, Relatives, components, is_circle
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Results(Protocol):
     reached: dict[str, int]
     flows: dict[str, str]
     failures: dict[str, str]  # why queries cannot go on, by name
+    deferred: set[str]  # queries that wait for the next batch, as another one has used up its time
+    apart: set[str]  # queries of families that took too long together
 
 
 @dataclass
@@ -64,6 +68,7 @@ class Evaluating(ABC):
     known: dict[str, int]
 
     execution = "task"
+    over_time = False  # a query has used up its time
 
     @property
     @abstractmethod
@@ -91,48 +96,120 @@ class Evaluating(ABC):
         """Add to a stream what a query made of it."""
 
     @abstractmethod
-    def limited(self) -> AbstractContextManager[None]:
-        """A block in which a query is evaluated: TimeLimitError when it takes longer than it may."""
+    def bounded(self, work: Callable[[], T]) -> T:
+        """Do the work of a query; TimeLimitError when the deadline comes first."""
 
     @abstractmethod
     def forget(self) -> None:
         """Do without what a query has made that was stopped half-way."""
 
-    def all(self) -> None:
-        relatives = {name: family for family in self.families for name in family.members}
-        circles = {q.name: found for found in components(self.queries) if is_circle(found) for q in found}
-        for query in self.queries:
-            if query.name in self.results.reached:
-                continue  # it was answered with its family, or its circle
-            if query.name in circles:
-                self.circle(circles[query.name])
-                continue
-            began = time.perf_counter()
-            span = self.span(query)
-            together, found = [query], dict[str, Answers]()
-            try:
-                with self.limited():
-                    if isinstance(query.evaluation, Arrival):
-                        family = relatives[query.name]
-                        members, spans = set(family.members), dict[Hashable, Span]()
-                        together = [
-                            q for q in self.queries if q.name in members and self.span(q, spans) == span
-                        ]
-                        if span.after < span.until:
-                            found = self.new(family, together, span)
-                    elif query.evaluation.due(span.after, span.until):
-                        found[query.name] = self.answered(query.evaluation, span)
-            except TimeLimitError as error:
-                self.results.failures |= {other.name: str(error) for other in together}
-                self.forget()
-            took = (time.perf_counter() - began) * 1000 / len(together)
-            for other in together:
-                self.note(other, found.get(other.name), span, took)
+    def at_work(self, names: Sequence[str]) -> None:  # noqa: B027  only a process that is watched has to say
+        """Say whose work begins now; nobody's, when it has ended."""
 
-    def answered(self, evaluation: Evaluation | Detection, span: Span) -> Answers:
-        if isinstance(evaluation, Detection):
-            return self.detected(evaluation, span)
-        return self.windowed(evaluation, span)
+    def all(self) -> None:
+        """Answer every query. What one does wrong stays its own: it is stopped, and the others go on.
+
+        When a query has used up its time, those that have not been answered yet wait for the next batch: so a
+        batch takes hardly longer than the limit. New queries come last, as they may be the ones; after a batch
+        that was late they wait for one more, so that nobody waits for two of them.
+        """
+        for together in self.units():
+            if self.over_time or (self.control.cautious and self.late[together[0].name]):
+                self.defer(together)
+            elif is_circle(together):
+                self.circle(together)
+            else:
+                self.answer(together)
+
+    def units(self) -> Iterator[Sequence[Registered]]:
+        """The queries that are answered at once: one, the members of a family that see the same, or a circle."""
+        relatives = {name: family.members for family in self.families for name in family.members}
+        members = {query.name: query for query in self.queries}
+        done = set[str]()
+        for component in self.in_order():
+            first = component[0]
+            if first.name in done:
+                continue
+            together: Sequence[Registered] = component
+            if first.name in relatives and first.name not in self.control.apart:
+                spans = dict[Hashable, Span]()
+                span = self.span(first, spans)
+                mine = (members[name] for name in relatives[first.name] if name in members)
+                together = [
+                    query
+                    for query in mine
+                    if query.name not in self.control.apart
+                    and self.late[query.name] == self.late[first.name]
+                    and self.span(query, spans) == span
+                ]
+            done.update(query.name for query in together)
+            yield together
+
+    def in_order(self) -> list[list[Registered]]:
+        """The queries in the order of their streams; new ones, and those that depend on them, at the end."""
+        self.late = dict[str, bool]()
+        made = dict[str | None, bool]()
+        found = components(self.queries)
+        for component in found:
+            new = any(self.control.reached.get(query.name, NEVER) == NEVER for query in component)
+            new = new or any(made.get(stream, False) for query in component for stream in query.streams)
+            made |= {query.derived: new for query in component if query.derived is not None}
+            self.late |= {query.name: new for query in component}
+        return sorted(found, key=lambda component: self.late[component[0].name])
+
+    def attempt(self, together: Sequence[Registered], work: Callable[[], T]) -> T | Exception:
+        """Do the work of some queries, or say what went wrong."""
+        names = [query.name for query in together]
+        stopped = next((self.control.stopped[name] for name in names if name in self.control.stopped), None)
+        if stopped is not None:  # the process that was doing this came to an end
+            self.over_time = True
+            return ResourceError(stopped)
+        self.at_work(names)
+        found: T | Exception
+        try:
+            with within(self.control.limit):
+                found = self.bounded(work)
+        except Exception as error:
+            self.over_time = isinstance(error, TimeLimitError)
+            self.forget()
+            found = error
+        self.at_work(())
+        return found
+
+    def answer(self, together: Sequence[Registered]) -> None:
+        began = time.perf_counter()
+        first, *others = together
+        span = self.span(first)
+        found = self.attempt(together, lambda: self.answers(together, span))
+        if isinstance(found, ResourceError) and others:
+            # One of them takes the others with it: in the next batch each is answered by itself.
+            self.results.apart |= {query.name for query in together}
+            self.defer(together)
+        elif isinstance(found, Exception) and others:
+            middle = len(together) // 2
+            self.answer(together[:middle])
+            rest = together[middle:]
+            self.defer(rest) if self.over_time else self.answer(rest)
+        elif isinstance(found, Exception):
+            self.fail(together, found)
+        else:
+            took = (time.perf_counter() - began) * 1000 / len(together)
+            for query in together:
+                self.note(query, found.get(query.name), span, took)
+
+    def answers(self, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+        """What queries with the same span have to report, by their names."""
+        first = together[0]
+        if isinstance(first.evaluation, Arrival):
+            if span.after >= span.until:
+                return {}
+            family = next(family for family in self.families if first.name in family.members)
+            return self.new(family, together, span)
+        if not first.evaluation.due(span.after, span.until):
+            return {}
+        if isinstance(first.evaluation, Detection):
+            return {first.name: self.detected(first.evaluation, span)}
+        return {first.name: self.windowed(first.evaluation, span)}
 
     def circle(self, together: Sequence[Registered]) -> None:
         """Answer the rules of a circle together. Their streams are complete as far as all the others are."""
@@ -149,12 +226,10 @@ class Evaluating(ABC):
             and query.derived is not None
             and (span := spans[query.name]).after < until
         ]
-        try:
-            with self.limited():
-                found = self.fixpoint(rules, until) if rules else Derived({})
-        except TimeLimitError as error:
-            found = Derived({}, str(error))
-            self.forget()
+        found = self.attempt(together, lambda: self.fixpoint(rules, until) if rules else Derived({}))
+        if isinstance(found, Exception):
+            self.fail(together, found)
+            return
         took = (time.perf_counter() - began) * 1000 / len(together)
         for query in together:
             rows = found.solutions.get(query.name)
@@ -164,6 +239,26 @@ class Evaluating(ABC):
                 self.results.failures[query.name] = found.failure
             if query.derived is not None and known > NEVER:
                 self.known[query.derived] = known
+
+    def fail(self, together: Sequence[Registered], error: Exception) -> None:
+        """Take down that queries cannot go on. What they make is complete no further than it was."""
+        reason = str(error).strip() or type(error).__name__
+        if not isinstance(error, RheosError):
+            reason = f"{type(error).__name__}: {reason}"
+        self.results.failures |= {query.name: reason.splitlines()[0] for query in together}
+        self.stay(together)
+
+    def defer(self, together: Sequence[Registered]) -> None:
+        """Leave queries for the next batch."""
+        self.results.deferred.update(query.name for query in together)
+        self.stay(together)
+
+    def stay(self, together: Sequence[Registered]) -> None:
+        for query in together:
+            reached = self.control.reached.get(query.name, NEVER)
+            self.results.reached[query.name] = reached
+            if query.derived is not None:
+                self.known[query.derived] = reached
 
     def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
         """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
@@ -177,7 +272,12 @@ class Evaluating(ABC):
         return known[key]
 
     def _span(self, query: Registered, after: int, seen_after: Mapping[str, int]) -> Span:
-        until = until_of(query, self.known, self.held, self.results.progress, after, seen_after)
+        made = {
+            maker.derived: self.results.reached[maker.name]
+            for maker in self.queries
+            if maker.derived in query.streams and maker.name in self.results.reached
+        }
+        until = until_of(query, self.known, self.held, self.results.progress, after, seen_after, made)
         since = {stream: self.held[stream].up_to(moment) for stream, moment in seen_after.items()}
         if isinstance(query.evaluation, Arrival):
             # What is not there any more cannot be seen: so the queries of a family meet again after a while.

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rheos.algebra.expressions import Variable
 from rheos.algebra.families import Family
 from rheos.algebra.nodes import Join, Query, Values
+from rheos.deadline import within
 from rheos.execute.base import Executor
 from rheos.optimize import optimize
 from rheos.optimize.flows import Size
@@ -40,6 +41,16 @@ class KeptTable:
     size: Size
 
 
+class Unfilled(Exception):
+    """A table cannot be filled. It is the fault of a member of its family, by its number, or of every query that
+    needs the table."""
+
+    def __init__(self, table: str, member: int | None, error: Exception) -> None:
+        super().__init__(str(error).strip() or type(error).__name__)
+        self.table = table
+        self.member = member
+
+
 @dataclass
 class KeptTables:
     """The tables of the driver, in a folder that all machines see; `executor` is where graphs are asked."""
@@ -53,27 +64,37 @@ class KeptTables:
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def up_to_date(self, parts: Iterable[tuple[Family | None, Part]]) -> dict[str, KeptTable]:
+    def up_to_date(
+        self, parts: Iterable[tuple[Family | None, Part]], limit: float | None = None
+    ) -> dict[str, KeptTable]:
         """The tables of these parts, those filled anew that have to be; others are forgotten. If the data
-        changes meanwhile, once more: they are all of one state."""
+        changes meanwhile, once more: they are all of one state. Each may take so many seconds; Unfilled says
+        whose table cannot be filled."""
         wanted = list(parts)
         for _ in range(TRIES):
             version = self.graphs.version
-            found = self._up_to_date(wanted)
+            found = self._up_to_date(wanted, limit)
             if self.graphs.version == version:
                 break
         return found
 
-    def _up_to_date(self, parts: Sequence[tuple[Family | None, Part]]) -> dict[str, KeptTable]:
+    def _up_to_date(
+        self, parts: Sequence[tuple[Family | None, Part]], limit: float | None
+    ) -> dict[str, KeptTable]:
         began, filled = time.perf_counter(), False
         # A table with constants in it is of one family.
-        wanted = {part.table: (part, constants_of(family, part)) for family, part in parts}
+        wanted = {part.table: (family, part) for family, part in parts}
         needed: dict[str, tuple[object, KeptTable]] = {}
-        for part, constants in wanted.values():
+        for family, part in wanted.values():
+            constants = constants_of(family, part)
             state = (constants, self._state(part))
             known = self.tables.get(part.table)
             if known is None or known[0] != state:
-                known, filled = (state, self._filled(part, constants)), True
+                try:
+                    with within(limit):
+                        known, filled = (state, self._filled(part, constants)), True
+                except Exception as error:
+                    raise Unfilled(part.table, self._guilty(family, part, limit), error) from error
             needed[part.table] = known
         used = {table.path for _, table in needed.values()}
         for _, table in self.tables.values():
@@ -83,6 +104,18 @@ class KeptTables:
         if filled:
             self.milliseconds = (time.perf_counter() - began) * 1000
         return {name: table for name, (_, table) in needed.items()}
+
+    def _guilty(self, family: Family | None, part: Part, limit: float | None) -> int | None:
+        """The number of a member of the family whose own constants are enough to make the table fail."""
+        if family is None or len(family.rows) < 2 or constants_of(family, part) is None:
+            return None
+        with within(limit):
+            for number, row in enumerate(family.rows):
+                try:
+                    self._filled(part, constants_of(replace(family, rows=(row,)), part))
+                except Exception:
+                    return number
+        return None
 
     def _state(self, part: Part) -> object:
         """What is another when the table is out of date."""

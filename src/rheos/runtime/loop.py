@@ -26,20 +26,20 @@ from rheos.errors import EvaluationError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst, suit_to
 from rheos.execute.local import Local
-from rheos.execute.session import map_in_arrow, this_interpreter
-from rheos.runtime import catalyst
+from rheos.execute.session import adopt, map_in_arrow, this_interpreter
+from rheos.runtime import catalyst, memory
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.detecting import STATE
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.kept import KeptTables
+from rheos.runtime.kept import KeptTable, KeptTables, Unfilled
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
 from rheos.runtime.registry import Handle, Registry
 from rheos.runtime.segments import Segments
-from rheos.runtime.task import OUTPUT, Collected, Shipped, Task, collect, pack
+from rheos.runtime.task import OUTPUT, Collected, Evaluate, Shipped, Task, collect, pack
 from rheos.runtime.watch import Stream, Watch
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
@@ -109,6 +109,8 @@ class Loop:
         self._shipped: dict[str, Shipped] = {}
         self._compiled: dict[str, Registered] = {}
         self._frames_read = False
+        self._cautious = False  # the batch before was late
+        self._apart: set[str] = set()  # members of families that are evaluated each by itself
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
         self._lately = LARGE_BATCH + 1
         self._warned: set[str] = set()
@@ -195,8 +197,7 @@ class Loop:
             )
             for name in self.streams
         }
-        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
-        return Metrics(streams, queries, self.batches, self._kept.milliseconds)
+        return Metrics(streams, self.registry.metrics(), self.batches, self._kept.milliseconds)
 
     # --- a batch -----------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class Loop:
     def _evaluate(self, frame: DataFrame, number: int) -> None:
         for gone in self.registry.removed():
             self.reached.pop(gone, None)
-        plan = self.registry.plan(self.streams, self._cores(), self._is_large)
+        plan, kept = self._planned()
         ending = self._frames_read
         control = Control(
             number,
@@ -230,8 +231,10 @@ class Loop:
             self.reached,
             dict(self.registry.since),
             self.segments,
-            self._kept.up_to_date(plan.static_parts),
+            kept,
             self.limit,
+            self._cautious,
+            frozenset(self._apart),
         )
         collected = self._collected(frame, plan, control)
         self.registry.flows |= collected.flows
@@ -254,15 +257,38 @@ class Loop:
         self._say(number, self._heard(plan, collected.reports), collected.letters)
         self._failing = {}
         for name, reason in failing.items():
-            handles[name].fail(reason)
-            self.warn(f"the query {name} was stopped: {reason}")
-        if self.all_ended():
+            self._stop_query(handles[name], reason)
+        # Members of a family that took too long were each by itself; who is still there may be together again.
+        self._apart = (self._apart & collected.deferred) | collected.apart
+        self._cautious = bool(collected.deferred) and not self._cautious
+        if collected.abandoned:
+            self.session = adopt(self.session)
+        if collected.failures or collected.deferred:
+            self.ask_for_batch()  # readers of what was stopped no longer wait for it, and others were left over
+        elif self.all_ended():
             self.finished.set()
+
+    def _planned(self) -> tuple[Plan, dict[str, KeptTable]]:
+        """What is to be done now, and what is kept of static data for it. Queries whose part of the static data
+        cannot be computed are stopped."""
+        while True:
+            plan = self.registry.plan(self.streams, self._cores(), self._is_large)
+            try:
+                return plan, self._kept.up_to_date(plan.static_parts, self.limit)
+            except Unfilled as error:
+                handles = self._handles(plan)
+                for name in plan.needing(error.table, error.member):
+                    if name in handles and self._is_current(handles[name]):
+                        self._stop_query(handles[name], str(error).splitlines()[0])
+
+    def _stop_query(self, handle: Handle, reason: str) -> None:
+        """Stop a query that cannot be evaluated, and tell everybody."""
+        handle.fail(reason)
+        self.warn(f"the query {handle.name} was stopped: {reason}")
 
     def _without_old_states(self, plan: Plan, segments: Mapping[str, Segments]) -> dict[str, Segments]:
         """Without what queries kept that do not run any more: one that starts again sees what comes then."""
-        queries = (*plan.catalyst, *(query for group in plan.groups for query in group))
-        kept = {name for query in queries for name in query.states}
+        kept = {name for query in plan.queries for name in query.states}
         return {name: found for name, found in segments.items() if STATE not in name or name in kept}
 
     def _collected(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
@@ -281,12 +307,11 @@ class Loop:
 
     def _in_tasks(self, frame: DataFrame, plan: Plan, control: Control) -> Collected:
         """One job, with a task for every group."""
+        threads, most = self._share(len(plan.groups))
         task = Task(
             self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
             self._static(plan.graphs),
-            control,
-            str(self.journal.state(control.batch)),
-            max(1, self._cores() // len(plan.groups)),
+            Evaluate(control, str(self.journal.state(control.batch)), threads, most),
         )
         table = map_in_arrow(self._rows(frame, plan), task, OUTPUT).toArrow()
         return collect(table, plan.readers(), "task")
@@ -435,6 +460,21 @@ class Loop:
 
     def _cores(self) -> int:
         return self.session.sparkContext.defaultParallelism
+
+    def _share(self, groups: int) -> tuple[int, int]:
+        """The threads and the bytes that DuckDB may use in each of so many tasks.
+
+        Tasks of a cluster have the cores that Spark gives them. A local engine with fewer groups than cores
+        shares all of them out.
+        """
+        context = self.session.sparkContext
+        settings = dict(context.getConf().getAll())
+        cores, cpus = self._cores(), int(settings.get("spark.task.cpus", "1"))
+        if (context.master or "").startswith("local"):
+            at_once = min(groups, cores)
+            return max(cpus, cores // at_once), memory.of_task(settings, True, at_once)
+        at_once = int(settings.get("spark.executor.cores", "1")) // cpus
+        return cpus, memory.of_task(settings, False, at_once)
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
         """A broadcast of what has changed; the one before is let go of."""

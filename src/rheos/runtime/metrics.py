@@ -29,7 +29,8 @@ class StreamMetrics:
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
     """A query: the instants and rows that it reported, how long and where its last evaluation ran, and how
-    often and how long it was evaluated in all. `failure` says why it was stopped by the engine."""
+    often and how long it was evaluated in all. `failure` says why it was stopped by the engine; its subscribers
+    raised so many `callback_errors`."""
 
     instants: int = 0
     rows: int = 0
@@ -39,6 +40,7 @@ class QueryMetrics:
     evaluations: int = 0
     total_milliseconds: float = 0.0
     failure: str | None = None
+    callback_errors: int = 0
 
     @property
     def total_seconds(self) -> float:

@@ -9,7 +9,7 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
-from rheos.errors import EvaluationError
+from rheos.execute.database import SIMPLY, many_joins, run
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
 from rheos.sql.detecting import DetectingStatement
@@ -119,6 +119,8 @@ class DuckPlace:
         """Have what a statement needs while it runs."""
         if "rheos_sha" in sql:
             hashes.register(self.cursor)
+        if many_joins(sql):
+            settings = {**settings, "disabled_optimizers": f"'{SIMPLY}'"}
         for name, value in settings.items():
             self.run(f"SET {name} = {value}")
         try:
@@ -128,8 +130,4 @@ class DuckPlace:
                 self.run(f"RESET {name}")
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
-        try:
-            return self.cursor.execute(sql)
-        except duckdb.Error as error:
-            first, *_ = str(error).splitlines() or [type(error).__name__]
-            raise EvaluationError(f"DuckDB could not run the query: {first}") from error
+        return run(self.cursor, sql)

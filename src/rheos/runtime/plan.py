@@ -110,11 +110,29 @@ class Plan:
         """What is kept of static data for these queries, and whose constants it depends on."""
         for relatives in self.relatives:
             yield from ((relatives.family, part) for part in relatives.prepared.parts)
-        for query in (*self.catalyst, *(query for group in self.groups for query in group)):
+        for query in self.queries:
             if isinstance(query.evaluation, Detection):
                 yield from ((None, part) for part in query.evaluation.parts)
             elif isinstance(query.evaluation, Evaluation) and query.evaluation.derivations is not None:
                 yield None, query.evaluation.derivations
+
+    def needing(self, table: str, member: int | None) -> list[str]:
+        """The queries that need a kept table, or of the family that does, the member of that number."""
+        found: list[str] = []
+        for relatives in self.relatives:
+            if any(part.table == table for part in relatives.prepared.parts):
+                found += relatives.members if member is None else relatives.members[member : member + 1]
+        for query in self.queries:
+            if isinstance(query.evaluation, Detection):
+                found += [query.name for part in query.evaluation.parts if part.table == table]
+            elif isinstance(query.evaluation, Evaluation) and query.evaluation.derivations is not None:
+                found += [query.name] if query.evaluation.derivations.table == table else []
+        return found
+
+    @property
+    def queries(self) -> tuple[Registered, ...]:
+        """All of them."""
+        return (*self.catalyst, *(query for group in self.groups for query in group))
 
     @property
     def graphs(self) -> frozenset[Schema | None]:
@@ -163,6 +181,11 @@ class Control:
     segments: Mapping[str, Segments] = field(default_factory=dict)
     kept: Mapping[str, KeptTable] = field(default_factory=dict)
     limit: float | None = None  # how many seconds a query may take
+    cautious: bool = False  # the batch before took too long: new queries wait for the next one
+    apart: frozenset[str] = frozenset()  # members of families that are evaluated each by itself
+    stopped: Mapping[str, str] = field(
+        default_factory=dict
+    )  # queries that did not listen, and why they ended
 
 
 def relatives(queries: Sequence[Registered]) -> tuple[Relatives, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import threading
+import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +41,8 @@ Callback = Callable[[Answer], None]
 
 # So many queries are worth a task of their own.
 GROUP_SIZE = 8
+# So many answers of a query are kept, if nobody says how many.
+KEEP = 1000
 
 
 def check_circle(together: Sequence[Registered]) -> None:
@@ -72,7 +76,7 @@ class Handle:
         text: str,
         base: str,
         named: Sequence[tuple[str, Position]],
-        keep: bool,
+        keep: int | None,
         entailment: str,
     ) -> None:
         self._registry = registry
@@ -82,8 +86,7 @@ class Handle:
         self.entailment = entailment
         self.named = named  # the streams that the text names, and where
         self.metrics = QueryMetrics()
-        self._keep = keep
-        self._results: list[Answer] = []
+        self._results: deque[Answer] = deque(maxlen=keep)
         self._callbacks: list[Callback] = []
 
     @property
@@ -108,15 +111,23 @@ class Handle:
 
     @property
     def results(self) -> list[Answer]:
-        """All that the query has reported, in order; empty if it was registered with `keep=False`."""
+        """What the query has reported last, in order: as many answers as it was registered to `keep`."""
         return list(self._results)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the engine has stopped the query; None if it has not."""
+        return self.metrics.failure
 
     @property
     def running(self) -> bool:
         return self._registry.runs(self.name)
 
     def subscribe(self, callback: Callback) -> None:
-        """Have every further answer given to a function, in order, by the thread that made it."""
+        """Have every further answer given to a function, in order, by the thread that made it.
+
+        What the function raises is logged and counted, and ends nothing.
+        """
         self._callbacks.append(callback)
 
     def stop(self) -> None:
@@ -142,22 +153,32 @@ class Handle:
     def report(self, reported: Answers, milliseconds: float, execution: str) -> None:
         """Take in the answers of a batch."""
         before = self.metrics
-        self.metrics = QueryMetrics(
-            before.instants + len(reported.instants),
-            before.rows + len(reported.rows),
-            milliseconds,
-            execution,
-            self.running,
-            before.evaluations + 1,
-            before.total_milliseconds + milliseconds,
+        self.metrics = replace(
+            before,
+            instants=before.instants + len(reported.instants),
+            rows=before.rows + len(reported.rows),
+            milliseconds=milliseconds,
+            execution=execution,
+            running=self.running,
+            evaluations=before.evaluations + 1,
+            total_milliseconds=before.total_milliseconds + milliseconds,
         )
-        if not self._keep and not self._callbacks:
-            return
-        for answer in answers(self.info, reported.instants, reported.rows):
-            if self._keep:
-                self._results.append(answer)
+        instants = reported.instants
+        if not self._callbacks and self._results.maxlen is not None:
+            instants = instants.slice(max(0, len(instants) - self._results.maxlen))
+        for answer in answers(self.info, instants, reported.rows):
+            self._results.append(answer)
             for callback in list(self._callbacks):
-                callback(answer)
+                self._tell(callback, answer)
+
+    def _tell(self, callback: Callback, answer: Answer) -> None:
+        try:
+            callback(answer)
+        except Exception:
+            self.metrics = replace(self.metrics, callback_errors=self.metrics.callback_errors + 1)
+            self._registry.warn(
+                f"a subscriber of {self.name} raised an error:\n{traceback.format_exc().rstrip()}"
+            )
 
     def reads(self, stream: str | None) -> bool:
         """Whether it needs a stream to be there; what EP-SPARQL reads without naming it may come and go."""
@@ -183,6 +204,7 @@ class Registry:
     since: dict[str, dict[str, int]] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
     derivations: Callable[[Schema], pa.Table] | None = None  # what a schema entails of any triple
+    warn: Callable[[str], None] = print
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -205,7 +227,7 @@ class Registry:
         named: Sequence[tuple[str, Position]] = (),
         *,
         base: str = DEFAULT_BASE,
-        keep: bool = True,
+        keep: int | None = KEEP,
         entailment: str = "none",
         replace: bool = False,
         checked: bool = False,
@@ -308,7 +330,13 @@ class Registry:
 
     def failures(self) -> dict[str, str]:
         """Why queries were stopped that could not go on."""
-        return {name: h.metrics.failure for name, h in self.handles.items() if h.metrics.failure}
+        with self._lock:
+            return {name: h.metrics.failure for name, h in self.handles.items() if h.metrics.failure}
+
+    def metrics(self) -> dict[str, QueryMetrics]:
+        """What the queries have answered, by name."""
+        with self._lock:
+            return {name: handle.metrics for name, handle in self.handles.items()}
 
     def resume(self, name: str) -> None:
         with self._lock:
@@ -340,10 +368,9 @@ class Registry:
     def now(self, progress: Mapping[str, Progress], reached: Mapping[str, int]) -> dict[str, int]:
         """How far each stream is, derived ones too, when streams from outside and queries are so far."""
         known = {name: found.high for name, found in progress.items()}
-        for handle in self.handles.values():
-            if handle.registered.derived is not None:
-                known[handle.registered.derived] = reached.get(handle.name, NEVER)
-        return known
+        with self._lock:
+            makers = [(h.registered.derived, h.name) for h in self.handles.values()]
+        return known | {derived: reached.get(name, NEVER) for derived, name in makers if derived is not None}
 
     def described(self) -> dict[str, Any]:
         """What a checkpoint keeps of the queries, and of the streams from outside that they read. What was
@@ -402,9 +429,10 @@ class Registry:
 
     def check(self) -> None:
         """Every stream that a query names must be there before anything runs."""
-        made = {handle.registered.derived for handle in self.handles.values()}
-        for handle in self.handles.values():
-            self._check(handle, made)
+        with self._lock:
+            made = {handle.registered.derived for handle in self.handles.values()}
+            for handle in self.handles.values():
+                self._check(handle, made)
 
     def _check(self, handle: Handle, made: set[str | None]) -> None:
         for stream, position in handle.named:

@@ -8,8 +8,7 @@ gives does not depend on where the input was cut into batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -24,7 +23,7 @@ from rheos.runtime.circle import Derived, Fixpoint, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.entailing import Entail
-from rheos.runtime.evaluating import Evaluating, Report, Span
+from rheos.runtime.evaluating import Evaluating, Report, Span, T
 from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
 from rheos.runtime.plan import Control, Registered, Relatives, work
 from rheos.sources.chunks import Chunk
@@ -44,6 +43,8 @@ class Outcome:
     reached: dict[str, int] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
     failures: dict[str, str] = field(default_factory=dict)  # queries that cannot go on, and why
+    deferred: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,12 @@ def step(
     arrivals: Mapping[str, Arrivals],
     connection: duckdb.DuckDBPyConnection,
     families: Sequence[Relatives] = (),
+    at_work: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Outcome:
     """Take in what arrived, evaluate all queries as far as their streams are known, drop what is no longer
     seen. `queries` are in the order of their streams, of which `read` come from outside; `connection` has
-    the static graphs, and what is kept of them for the `families` of CQELS-QL."""
+    the static graphs, and what is kept of them for the `families` of CQELS-QL. `at_work` is told whose work
+    begins."""
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
     states = {name for query in queries for name in query.states}
@@ -78,16 +81,19 @@ def step(
         outcome.progress[stream] = progress.having_ended() if arrival.ended else progress
         outcome.letters += arrived.letters
         outcome.buffers[stream] = outcome.buffers[stream].with_more(arrived.elements)
-    with connection.cursor() as cursor:
-        known = complete(outcome.progress, control)
-        evaluating = InTask(queries, families, control, outcome, known, DuckPlace(cursor))
+    known = complete(outcome.progress, control)
+    evaluating = InTask(queries, families, control, outcome, known, connection, at_work)
+    try:
         evaluating.all()
         drop_unseen(queries, outcome, evaluating)
+    finally:
+        evaluating.place.cursor.close()
     return outcome
 
 
 def drop_unseen(queries: Sequence[Registered], outcome: Outcome, evaluating: InTask) -> None:
     """Of every stream keep what a later instant of one of the queries can see."""
+    queries = [query for query in queries if query.name not in outcome.failures]
     states = {name for query in queries for name in query.states}  # of which everything is needed
     placed = {stream: buffer.placed for stream, buffer in outcome.buffers.items() if stream not in states}
     entail = evaluating.entail_for()
@@ -118,16 +124,29 @@ class InTask(Evaluating):
     """In this process, in DuckDB, on buffers."""
 
     results: Outcome
-    place: DuckPlace
+    connection: duckdb.DuckDBPyConnection
+    told: Callable[[Sequence[str]], None]
 
     def __post_init__(self) -> None:
-        self.forget()
+        self.place = DuckPlace(self.connection.cursor())
+        self._begin()
         self._readers = Counter(stream for query in self.queries for stream in query.streams)
 
-    def limited(self) -> AbstractContextManager[None]:
-        return limited_cursor(self.place.cursor, self.control.limit)
+    def bounded(self, work: Callable[[], T]) -> T:
+        with limited_cursor(self.place.cursor):
+            return work()
+
+    def at_work(self, names: Sequence[str]) -> None:
+        self.told(names)
 
     def forget(self) -> None:
+        # With the cursor goes all that was made in it. After an internal error of DuckDB there is no other one.
+        self.place.cursor.close()
+        self.place = DuckPlace(self.connection.cursor())
+        self.place.run("SELECT 1")
+        self._begin()
+
+    def _begin(self) -> None:
         self._elements: dict[str, str] = {}
         sizes = {name: table.size for name, table in self.control.kept.items()}
         filled = frozenset(name for name, size in sizes.items() if size.rows)
@@ -174,6 +193,8 @@ class InTask(Evaluating):
         members = {name: family.prepared for family in self.families for name in family.members}
         found = {}
         for query in self.queries:
+            if query.name in self.results.failures:
+                continue
             if isinstance(query.evaluation, Arrival) and query.evaluation.counts:
                 entail = self._arriving.entail(members[query.name])
                 if entail is not None:

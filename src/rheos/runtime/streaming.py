@@ -18,7 +18,13 @@ from rheos.algebra.nodes import KINDS, Select
 from rheos.algebra.streams import Arriving, Continuous, Detecting
 from rheos.algebra.translate import Names, translate_continuous
 from rheos.answers.continuous import QueryInfo
-from rheos.errors import CheckpointError, EnvironmentFault, RheosError, UnsupportedError
+from rheos.deadline import within
+from rheos.errors import (
+    CheckpointError,
+    EnvironmentFault,
+    RheosError,
+    UnsupportedError,
+)
 from rheos.optimize import optimize_continuous
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.checkpoint import go_on
@@ -30,6 +36,7 @@ from rheos.runtime.loop import Loop, Output, Writer
 from rheos.runtime.metrics import Metrics, StreamMetrics
 from rheos.runtime.plan import Registered
 from rheos.runtime.registry import Handle, Registry
+from rheos.runtime.rehearsal import rehearse
 from rheos.runtime.watch import Stream
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.opening import open_source
@@ -68,7 +75,9 @@ class Streaming:
         self._execution = execution
         self._hosting = hosting
         self._warn = warn if hosting is None else hosting.warn
-        self.registry = Registry(derivations=lambda schema: graphs.entailments.closure(schema).derivations)
+        self.registry = Registry(
+            derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
+        )
         self.streams: dict[str, Stream] = {}
         self.output = Output()
         self.loop: Loop | None = None
@@ -112,7 +121,7 @@ class Streaming:
         *,
         name: str | None,
         base: str,
-        keep: bool,
+        keep: int | None,
         entailment: str = "none",
         replace: bool = False,
         view: bool = False,
@@ -130,6 +139,7 @@ class Streaming:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
         query, evaluation, variables = self._evaluation(tree, name or "", base, entailment, view=view)
+        self._rehearse(tree, evaluation)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
         variables = variables if kind == "select" else ()
@@ -166,7 +176,11 @@ class Streaming:
         if tree.dialect == "epsparql":
             detecting = under(translate_detecting(tree, name, base), entailment)
             asked = detecting.query.form
-            return detecting, Detection.of(detecting), asked.variables if isinstance(asked, Select) else ()
+            return (
+                detecting,
+                Detection.of(detecting, tree.text),
+                asked.variables if isinstance(asked, Select) else (),
+            )
         if tree.stream_patterns:
             made = (handle.registered.derived for handle in self.registry.handles.values())
             known = [*self.streams, *(stream for stream in made if stream is not None)]
@@ -178,6 +192,19 @@ class Streaming:
         continuous = optimize_continuous(under(translate_continuous(tree, name, base), entailment))
         evaluation = Evaluation.of(continuous, view=view)
         return continuous, evaluation, evaluation.statement.columns
+
+    def _rehearse(self, tree: ast.Query, evaluation: Evaluation | Arrival | Detection) -> None:
+        """Refuse a query that could only fail. A family of CQELS-QL is tried out with its first member."""
+        if isinstance(evaluation, Arrival):
+            known = (handle.registered.evaluation for handle in list(self.registry.handles.values()))
+            if any(isinstance(k, Arrival) and k.skeleton == evaluation.skeleton for k in known):
+                return
+        try:
+            with within(None if self._hosting is None else self._hosting.limit):
+                rehearse(evaluation, tree.text)
+        except Exception as error:
+            where = tree.registration.position if tree.registration else tree.position
+            raise UnsupportedError(f"the query cannot be evaluated: {error}", tree.text, where) from error
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer
@@ -242,7 +269,7 @@ class Streaming:
     def metrics(self) -> Metrics:
         if self.loop is not None:
             return self.loop.metrics()
-        queries = {name: handle.metrics for name, handle in list(self.registry.handles.items())}
+        queries = self.registry.metrics()
         return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
 
     def clear(self) -> None:

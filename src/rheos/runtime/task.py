@@ -1,7 +1,8 @@
 """A batch in a Spark task: rows that are chunks come in, the answers of the queries of a group go out.
 
-Every group is one task. It finds the plan and the static graphs in a broadcast, keeps what it made of
-them for the next batch, reads the state that the batch before left in files, and leaves its own.
+Every group is one task. A process that the task watches over has the plan and the static graphs from broadcasts,
+keeps what it made of them for the next batch, reads the state that the batch before left in files, and leaves
+its own.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -20,10 +21,11 @@ import pyarrow as pa
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Answers
-from rheos.runtime.kept import KeptTable, load_kept
+from rheos.runtime.kept import load_kept
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.segments import Segments, load, longest, save
 from rheos.runtime.step import Arrivals, Outcome, step
+from rheos.runtime.watched import AtWork, received, watched
 from rheos.sources.chunks import Chunk
 from rheos.store.tables import filled
 
@@ -53,27 +55,6 @@ class Shipped(NamedTuple):
     data: Broadcast[bytes]
 
 
-# What this worker has unpacked, by what it is for: only the last version of each is kept.
-_unpacked: dict[str, tuple[str, Any]] = {}
-
-
-def plan_of(shipped: Shipped) -> Plan:
-    plan = _kept("plan", shipped.key, lambda: pickle.loads(shipped.data.value))
-    assert isinstance(plan, Plan)
-    return plan
-
-
-def connection_of(shipped: Shipped, kept: Mapping[str, KeptTable], threads: int) -> duckdb.DuckDBPyConnection:
-    def fill() -> duckdb.DuckDBPyConnection:
-        return filled({name: unpack(data) for name, data in pickle.loads(shipped.data.value).items()})
-
-    database = _kept("static", shipped.key, lambda: Database(fill()))
-    assert isinstance(database, Database)
-    load_kept(database.connection, kept, database.loaded)
-    database.connection.execute(f"SET threads = {threads}")
-    return database.connection
-
-
 @dataclass
 class Database:
     """What a worker has of the static data: the graphs, and tables that were read from files."""
@@ -81,31 +62,34 @@ class Database:
     connection: duckdb.DuckDBPyConnection
     loaded: dict[str, str] = field(default_factory=dict)
 
-
-def _kept(kind: str, key: str, make: Any) -> object:
-    known = _unpacked.get(kind)
-    if known is None or known[0] != key:
-        _unpacked[kind] = known = (key, make())
-    return known[1]
+    @classmethod
+    def of(cls, graphs: bytes) -> Database:
+        return cls(filled({name: unpack(data) for name, data in pickle.loads(graphs).items()}))
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What every task of a batch does; the state goes to files in the folder `state`."""
+class Evaluate:
+    """A batch of the groups of queries that are one task's; the state goes to files in the folder `state`.
 
-    plan: Shipped
-    static: Shipped
+    DuckDB has so many threads, so many bytes of `memory`, and the folder `spill` for what does not fit.
+    """
+
     control: Control
     state: str
-    threads: int = 1
+    threads: int
+    memory: int
+    spill: str = ""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(
+        self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
+    ) -> Iterator[pa.RecordBatch]:
         rows = sorted(
             (row for batch in batches for row in batch.to_pylist()),
             key=lambda row: (row["group"], row["stream"], row["part"], row["number"]),
         )
-        plan = plan_of(self.plan)
-        connection = connection_of(self.static, self.control.kept, self.threads)
+        plan: Plan = received("plan", pickle.loads)
+        database: Database = received("static", Database.of)
+        self._set_up(database)
         for group in sorted({row["group"] for row in rows}):
             arrivals: dict[str, Arrivals] = {}
             for row in rows:
@@ -117,7 +101,7 @@ class Task:
                         else [*before.chunks, Chunk.unpack(row["data"], row["path"])]
                     )
                     arrivals[row["stream"]] = Arrivals(chunks, before.ended or row["ended"])
-            segments = self.control.segments
+            segments = control.segments
             wanted = {
                 name
                 for query in plan.groups[group]
@@ -127,23 +111,51 @@ class Task:
             outcome = step(
                 plan.groups[group],
                 plan.streams(group),
-                self.control,
+                control,
                 buffers,
                 arrivals,
-                connection,
+                database.connection,
                 plan.relatives,
+                at_work,
             )
-            kept = {
+            live = {
                 stream: Segments(
                     buffer.dropped, (save(buffer.elements, Path(self.state, f"{group}-{number}.arrow")),)
                 )
                 for number, (stream, buffer) in enumerate(sorted(outcome.buffers.items()))
             }
-            yield from output(group, outcome, kept, Path(self.state))
+            yield from output(group, outcome, live, Path(self.state))
+
+    def _set_up(self, database: Database) -> None:
+        load_kept(database.connection, self.control.kept, database.loaded)
+        settings = {"threads": self.threads, "memory_limit": f"'{self.memory >> 20}MiB'"}
+        if self.spill:
+            settings["temp_directory"] = f"'{self.spill}'"
+        for name, value in settings.items():
+            database.connection.execute(f"SET {name} = {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task of a batch does: it has the batch evaluated by a process that it watches over."""
+
+    plan: Shipped
+    static: Shipped
+    work: Evaluate
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import SparkFiles
+
+        spill = str(Path(SparkFiles.getRootDirectory(), f"duckdb-{os.getpid()}"))
+        shipped = {
+            kind: (given.key, lambda given=given: given.data.value)
+            for kind, given in (("plan", self.plan), ("static", self.static))
+        }
+        yield from watched(replace(self.work, spill=spill), list(batches), shipped)
 
 
 def output(
-    group: int, outcome: Outcome, kept: Mapping[str, Segments], folder: Path
+    group: int, outcome: Outcome, live: Mapping[str, Segments], folder: Path
 ) -> Iterator[pa.RecordBatch]:
     about = {
         "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
@@ -151,7 +163,9 @@ def output(
         "reached": outcome.reached,
         "flows": outcome.flows,
         "failures": outcome.failures,
-        "segments": {stream: asdict(segments) for stream, segments in kept.items()},
+        "deferred": sorted(outcome.deferred),
+        "apart": sorted(outcome.apart),
+        "segments": {stream: asdict(segments) for stream, segments in live.items()},
     }
     yield _row(group, "", json.dumps(about), b"", b"", None)
     for number, report in enumerate(outcome.reports):
@@ -183,6 +197,9 @@ class Collected:
     segments: dict[str, Segments]
     flows: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    deferred: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
+    abandoned: bool = False  # a thread is still at work in the Spark session, and cannot be stopped
 
     def add(self, other: Collected) -> None:
         """What came of the same batch in another way. A stream that both have read has come as far in both;
@@ -193,6 +210,9 @@ class Collected:
         self.reached |= other.reached
         self.flows |= other.flows
         self.failures |= other.failures
+        self.deferred |= other.deferred
+        self.apart |= other.apart
+        self.abandoned |= other.abandoned
         for stream, kept in other.segments.items():
             self.segments[stream] = longest([kept, self.segments.get(stream, kept)])
 
@@ -214,6 +234,8 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
         found.reached |= about["reached"]
         found.flows |= about["flows"]
         found.failures |= about["failures"]
+        found.deferred.update(about["deferred"])
+        found.apart.update(about["apart"])
         for stream, values in about["segments"].items():
             kept = Segments.of_json(values)
             found.segments[stream] = longest([kept, found.segments.get(stream, kept)])

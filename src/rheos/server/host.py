@@ -302,7 +302,7 @@ class Host:
             tree,
             name=secret,
             base=self.base,
-            keep=True,
+            keep=None,
             view=view,
             entailment=self.entailment_of(asked),
         )
@@ -352,7 +352,7 @@ class Host:
             self._parsed(name, asked),
             name=name,
             base=self.base,
-            keep=False,
+            keep=0,
             entailment=self.entailment_of(asked),
             replace=True,
             dry=dry,

@@ -112,7 +112,7 @@ class Views:
             handle = self._engine.register(
                 windows.view_text(wanted.name, iri, window),
                 dialect="csparql",
-                keep=False,
+                keep=0,
                 view=True,
                 entailment="none",  # what is there, not what follows from it
             )

@@ -27,6 +27,8 @@ class DuckDB(Dialect):
     text_type = "VARCHAR"
 
     def string(self, text: str) -> str:
+        if "\0" in text:  # DuckDB's parser takes it for the end of the statement
+            return f"({' || chr(0) || '.join(map(self.string, text.split(chr(0))))})"
         quoted = "'" + text.replace("'", "''") + "'"
         if "\n" not in text and "\r" not in text:
             return quoted

@@ -39,6 +39,7 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import has_streams
 from rheos.algebra.variables import certain, exists_in, has_exists, is_number_name, numeric
+from rheos.deadline import check
 from rheos.sql import joins, solutions
 from rheos.sql.context import Context
 from rheos.sql.dialect import EXACT, Dialect
@@ -48,7 +49,11 @@ from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import BUCKET, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among_named, scan
-from rheos.sql.validity import at_every_instant, intersection, overlap
+from rheos.sql.validity import at_every_instant, common, intersection, overlap
+
+# The interval of a pattern is compared with those of so many before it as it is joined. That all of them have
+# an instant in common is one condition at the end: compared in pairs, 300 patterns would need 90,000.
+PAIRED = 8
 
 
 @dataclass
@@ -90,6 +95,7 @@ class Compiler:
 
     def node(self, node: Node, context: Context) -> Relation:
         """The relation of any pattern."""
+        check()
         return replace(self.relation(node, context), numeric=numeric(node))
 
     def relation(self, node: Node, context: Context) -> Relation:
@@ -174,7 +180,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
         found = scan(context, alias, compiler)
         conditions = list(found.conditions)
         if found.valid:
-            conditions += [test for other in timed for test in overlap(other, alias)]
+            conditions += [test for other in timed[-PAIRED:] for test in overlap(other, alias)]
             timed.append(alias)
         if context.graph_key is not None:
             if graph_column:
@@ -188,6 +194,8 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
             source += f"\nJOIN {found.item} ON {' AND '.join(conditions)}"
         else:
             source += f"\nCROSS JOIN {found.item}"
+    if len(timed) > PAIRED + 1:
+        where = [*where, common(timed)]
     keys = tuple(key for key in context.keys if key.column == context.graph_key)
     columns = [f"{graph_column} AS {key.column}" for key in keys] + intersection(timed)
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]

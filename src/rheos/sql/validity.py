@@ -114,6 +114,12 @@ def overlap(left: str, right: str) -> list[str]:
     return [f"{left}.{FROM} < {right}.{UNTIL}", f"{right}.{FROM} < {left}.{UNTIL}"]
 
 
+def common(aliases: Sequence[str]) -> str:
+    """The condition that all of these intervals have an instant in common."""
+    latest, earliest = (", ".join(f"{alias}.{bound}" for alias in aliases) for bound in INTERVAL)
+    return f"greatest({latest}) < least({earliest})"
+
+
 def intersection(aliases: Sequence[str]) -> list[str]:
     """The columns of the interval that all of these have in common; none for no aliases."""
     if not aliases:

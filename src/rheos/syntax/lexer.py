@@ -12,6 +12,8 @@ from typing import Any
 
 from lark.lexer import BasicLexer, ContextualLexer
 
+from rheos.deadline import check
+
 
 class _StateLexer(BasicLexer):
     """The lexer of the states that accept the same terminals."""
@@ -24,6 +26,7 @@ class _StateLexer(BasicLexer):
         self._accepted = frozenset(terminal.name for terminal in self.terminals)
 
     def match(self, text: Any, pos: int) -> Any:
+        check()
         if self.shared is not None:
             found = self.shared.match(text, pos)
             # A callback of the shared lexer may turn a token into one that this state does not know.

@@ -1,0 +1,203 @@
+"""The process that evaluates, and the one that watches over it.
+
+A Python worker of Spark does not evaluate queries itself. It has a child that does, and tells whose work it is
+at. A child that does not listen when time is up, takes too much memory, or falls over, is ended; the batch is
+then done again by another one, without the query that it was at. So a query ends its own process and no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from rheos.errors import EvaluationError
+from rheos.runtime.memory import used_by
+from rheos.runtime.plan import Control
+
+_LOOK = 0.1  # seconds between two looks at a child that is at work
+_GRACE = 0.5  # seconds that DuckDB has to listen when time is up
+# DuckDB keeps to its share. This much more is for what is made of its answers.
+_MEMORY_MARGIN = 1.5
+_ORPHANED = 1.0  # seconds between two looks whether the parent is still there
+
+AtWork = Callable[[Sequence[str]], None]
+
+
+class Work(Protocol):
+    """A batch of a group of queries: rows come in, rows go out."""
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def memory(self) -> int: ...
+
+    def run(
+        self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
+    ) -> Iterator[pa.RecordBatch]: ...
+
+
+class Lost(NamedTuple):
+    """A child that came to an end: at whose work it was, and why it ended."""
+
+    names: tuple[str, ...]
+    reason: str
+
+
+@dataclass
+class Child:
+    """A process that evaluates, as its parent sees it. `has` are the keys of what it was sent, by kind."""
+
+    pid: int
+    connection: Connection
+    has: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def start(cls) -> Child:
+        ours, its = Pipe()
+        pid = os.fork()
+        if pid == 0:
+            _serve(its)
+        its.close()
+        return cls(pid, ours)
+
+    def send(self, work: bytes, shipped: Mapping[str, tuple[str, Callable[[], bytes]]]) -> None:
+        """Give it work, and before that what it does not have yet of what the work needs."""
+        for kind, (key, data) in shipped.items():
+            if self.has.get(kind) != key:
+                self.connection.send(("keep", (kind, key, data())))
+                self.has[kind] = key
+        self.connection.send(("work", work))
+
+    def watch(self, limit: float | None, memory: int) -> list[pa.RecordBatch] | Lost:
+        """Wait for what it makes of its work."""
+        rows: list[pa.RecordBatch] = []
+        names: tuple[str, ...] = ()
+        began = time.monotonic()
+        while True:
+            try:
+                if self.connection.poll(_LOOK):
+                    kind, value = self.connection.recv()
+                    match kind:
+                        case "at":
+                            names, began = tuple(value), time.monotonic()
+                        case "rows":
+                            rows.append(value)
+                        case "done":
+                            return rows
+                        case "lost":
+                            return self._lost(names, value)
+                    continue
+            except (EOFError, OSError):
+                return self._lost(names, "the process that evaluated it fell over")
+            if names and limit is not None and time.monotonic() - began > limit + _GRACE:
+                return self._lost(names, f"it took longer than {limit:g} s, and was stopped")
+            if used_by(self.pid) > memory * _MEMORY_MARGIN:
+                return self._lost(
+                    names, f"it needed more than {memory >> 20:,} MB of memory, and was stopped"
+                )
+
+    def _lost(self, names: tuple[str, ...], reason: str) -> Lost:
+        self.end()
+        return Lost(names, reason)
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        self.connection.close()
+
+
+_child: Child | None = None  # that of this process
+
+
+def watched(
+    work: Work, batches: Sequence[pa.RecordBatch], shipped: Mapping[str, tuple[str, Callable[[], bytes]]]
+) -> list[pa.RecordBatch]:
+    """Have work done by a child of this process, whatever becomes of that. `shipped` is what the work needs
+    and a child keeps: by kind, with a key for its version."""
+    global _child
+    control, nobody = work.control, 0
+    while True:
+        child = _child = _child or Child.start()
+        try:
+            child.send(pickle.dumps((work, control, list(batches))), shipped)
+            found = child.watch(control.limit, work.memory)
+        except BrokenPipeError:
+            found = Lost((), "the process that evaluates fell over")
+            child.end()
+        if not isinstance(found, Lost):
+            return found
+        _child = None
+        if found.names:
+            stopped = {**control.stopped, **dict.fromkeys(found.names, found.reason)}
+            control = replace(control, stopped=stopped)
+        elif nobody:
+            raise EvaluationError(f"a batch could not be evaluated: {found.reason}")
+        else:
+            nobody += 1  # it may have been an accident
+
+
+# --- in the child ------------------------------------------------------------------------------------
+
+_received: dict[str, tuple[str, Any]] = {}
+
+
+def received(kind: str, make: Callable[[bytes], Any]) -> Any:
+    """What the parent sent last of a kind, made into something once."""
+    key, value = _received[kind]
+    if isinstance(value, bytes):
+        value = make(value)
+        _received[kind] = key, value
+    return value
+
+
+def _serve(connection: Connection) -> None:
+    """Work until the parent is gone. Nothing of the parent's is touched, not even on the way out."""
+    parent = os.getppid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for descriptor in range(3, 1024):
+        if descriptor != connection.fileno():
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def look_for_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(_ORPHANED)
+        os._exit(1)
+
+    threading.Thread(target=look_for_parent, daemon=True).start()
+    try:
+        while True:
+            kind, value = connection.recv()
+            if kind == "keep":
+                name, key, data = value
+                _received[name] = key, data
+                continue
+            _work(connection, value)
+    except BaseException:
+        os._exit(0)
+
+
+def _work(connection: Connection, given: bytes) -> None:
+    work, control, batches = pickle.loads(given)
+    try:
+        for row in work.run(control, batches, lambda names: connection.send(("at", tuple(names)))):
+            connection.send(("rows", row))
+        connection.send(("done", None))
+    except Exception as error:
+        first, *_ = str(error).splitlines() or [""]
+        connection.send(("lost", f"{type(error).__name__}: {first}"))
