@@ -121,7 +121,7 @@ class Engine:
         self._load_root = None if load_root is None else Path(load_root)
         self._given = spark
         self._spark: SparkSession | None = None
-        self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
+        self._checkpoint = None if checkpoint is None else Path(checkpoint).resolve()
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
@@ -155,7 +155,7 @@ class Engine:
 
         All of its operations are done, as one step for queries that run meanwhile, or none: QuerySyntaxError
         if the text is wrong, UpdateError or LoadError if an operation cannot be done. The graphs are as if
-        every pattern said USING and USING NAMED. TimeLimitError, with nothing changed, after `timeout` seconds.
+        every pattern said USING and USING NAMED. After `timeout` seconds: TimeLimitError, nothing changed.
         """
         with within(timeout):
             return self._update(text, base or self.base, default_graphs, named_graphs)
@@ -353,8 +353,8 @@ class Engine:
         replace: bool = False,
         view: bool = False,
     ) -> Handle:
-        """Register a continuous query. What it reports is given to the subscribers of its handle. The last `keep`
-        answers are its `results`: None keeps all of them, 0 none.
+        """Register a continuous query. What it reports is given to the subscribers of its handle. The last
+        `keep` answers are its `results`: None keeps all of them, 0 none.
 
         It may `replace` one of the same name, which stays if the new one is wrong. A `view` shows what its
         windows hold now: of the instants that a batch completes it reports only the last, and it sees the

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from rheos.cli.live import figures, shown
 from rheos.cli.options import RunFormat
-from rheos.cli.place import Output, chosen_format, opened
+from rheos.cli.place import Terminal, chosen_format, opened
 from rheos.cli.run import summarise
 from rheos.runtime.metrics import Metrics, QueryMetrics, StreamMetrics
 
@@ -65,7 +65,8 @@ def test_the_summary_counts_what_no_query_saw(capsys: pytest.CaptureFixture[str]
 def test_an_output_can_be_led_above_the_figures_in_whole_lines() -> None:
     file = io.BytesIO()
     seen: list[bytes] = []
-    output = Output(file, seen.append)
+    output = Terminal(file)
+    output.above = seen.append
     for piece in ("a\né".encode()[:3], "é\nb\nc".encode()[1:], b"\n"):
         assert output.write(piece) == len(piece)
     output.above = None
@@ -79,7 +80,7 @@ def test_an_output_writes_all_even_if_the_file_takes_little_at_once() -> None:
             return super().write(bytes(data)[:3])  # type: ignore[call-overload]
 
     file = Slow()
-    Output(file).write(b"0123456789")
+    Terminal(file).write(b"0123456789")
     assert file.getvalue() == b"0123456789"
 
 

@@ -53,7 +53,7 @@ def test_requests_about_what_is_not_there(case: Case, http: httpx.Client) -> Non
 def test_every_address_is_described(tmp_path: Path) -> None:
     with served(Config(port=0, state=tmp_path / "state")) as host:
         loop = asyncio.new_event_loop()
-        routes = application(host, Subscribers(loop)).routes
+        routes = application(host, Subscribers(loop)).starlette.routes
         loop.close()
     paths = {route.path for route in routes if isinstance(route, Route)}
     assert paths == openapi.description("")["paths"].keys()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from rheos.cli.live import Write
 from rheos.cli.options import RunFormat
+from rheos.runtime.durable import OutputFile
 
 BY_ENDING = {
     ".ndjson": RunFormat.ndjson,
@@ -21,8 +22,8 @@ BY_ENDING = {
 }
 
 
-class Output:
-    """A binary file without a buffer, written to by the engine in pieces that may end within a line.
+class Terminal:
+    """Standard output, written to by the engine in pieces that may end within a line.
 
     While figures stand on the same terminal, `above` writes whole lines above them instead.
     """
@@ -62,13 +63,13 @@ def terminal_width(output: Path | None) -> int | None:
 
 
 @contextmanager
-def opened(output: Path | None, checkpoint: Path | None) -> Iterator[Output]:
+def opened(output: Path | None, checkpoint: Path | None) -> Iterator[Terminal | OutputFile]:
     """The place of the results. A file is begun anew, unless an interrupted run goes on with it."""
     if output is None:
         sys.stdout.flush()
-        yield Output(sys.stdout.buffer)
+        yield Terminal(sys.stdout.buffer)
         return
     # What `runtime.durable` keeps of a run that has written something.
     goes_on = checkpoint is not None and any(checkpoint.glob("batches/*.json"))
-    with open(output, "ab" if goes_on else "wb", buffering=0) as file:
-        yield Output(cast(BinaryIO, file))
+    with closing(OutputFile(output, go_on=goes_on)) as file:
+        yield file

@@ -19,7 +19,7 @@ from rheos.cli.failures import FAULT, complain, located
 from rheos.cli.live import counted, shown
 from rheos.cli.options import Dialect, Entailment, RunExecution, RunFormat
 from rheos.cli.output import check_target
-from rheos.cli.place import Output, chosen_format, opened, terminal_width
+from rheos.cli.place import Terminal, chosen_format, opened, terminal_width
 from rheos.cli.progress import progress
 from rheos.cli.session import Source, load, read_query
 from rheos.cli.startup import keep_pandas_out
@@ -29,6 +29,7 @@ from rheos.iris import DEFAULT_BASE
 if TYPE_CHECKING:
     from rheos import Engine
     from rheos.answers.formatter import Formatter
+    from rheos.runtime.durable import OutputFile
     from rheos.runtime.metrics import Metrics
     from rheos.syntax import ast
 
@@ -162,15 +163,17 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
             output.flush()
 
 
-def stream(engine: Engine, formatter: Formatter, output: Output, options: Run) -> None:
+def stream(engine: Engine, formatter: Formatter, output: Terminal | OutputFile, options: Run) -> None:
     """Run until the streams end or the user has enough (Ctrl-C), then say what was left out."""
     engine.stream_to(output, formatter)
     try:
         with shown(lambda: engine.metrics, quiet=options.quiet) as above:
-            output.above = above if options.output is None else None
+            if isinstance(output, Terminal):
+                output.above = above
             engine.run()
     finally:
-        output.above = None
+        if isinstance(output, Terminal):
+            output.above = None
         ended = sys.exc_info()[0]
         if not options.quiet and ended in (None, KeyboardInterrupt):
             summarise(engine.metrics, options.dead_letters)

@@ -47,8 +47,8 @@ class Executor(Protocol):
     def dialect(self) -> Dialect: ...
 
     def run(self, statement: Statement) -> pa.Table:
-        """The rows of a statement, one string column for each of its `columns`; TimeLimitError if the deadline
-        comes first."""
+        """The rows of a statement, one string column for each of its `columns`; TimeLimitError if the
+        deadline comes first."""
 
 
 def named(table: pa.Table, statement: Statement) -> pa.Table:

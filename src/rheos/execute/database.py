@@ -1,9 +1,9 @@
 """DuckDB: statements are run in it, and what goes wrong becomes an error that says so.
 
-DuckDB cannot be interrupted while it plans. Two of its optimisers take time that grows with the third power of
-the number of joins and more, so statements with many joins are planned without them, in the order in which they
-are written. A large statement is first planned in a process of its own, on empty tables: that process can be
-ended.
+DuckDB cannot be interrupted while it plans. Two of its optimisers take time that grows with the third power
+of the number of joins and more, so statements with many joins are planned without them, in the order in which
+they are written. A large statement is first planned in a process of its own, on empty tables. That process
+can be ended.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import duckdb
 
@@ -29,6 +30,8 @@ MANY_JOINS = 50
 SIMPLY = "join_order,filter_pullup"
 # From so many characters on a statement is worth a process that plans it first.
 LARGE = 50_000
+
+_LOOK = 0.1  # seconds between two looks whether time is up
 
 # The settings of a DuckDB database are those of all its cursors.
 _planning = threading.Lock()
@@ -81,29 +84,35 @@ def _planned_simply(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def try_to_plan(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Plan a statement in a process of its own, on tables as the cursor's but empty. EvaluationError when that
-    cannot be done, TimeLimitError when it takes too long."""
-    limit, seconds = deadline.current(), deadline.left()
+    """Plan a statement in a process of its own, on tables as the cursor's but empty.
+
+    EvaluationError when that cannot be done, TimeLimitError when it takes too long.
+    """
+    deadline.check()
     tables = [row[0] for row in cursor.execute("SELECT sql FROM duckdb_tables()").fetchall()]
     views = [row[0] for row in cursor.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()]
     asked = {"tables": tables, "views": views, "sql": sql, "without": SIMPLY if many_joins(sql) else ""}
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(asked).encode())
         given.seek(0)
-        planner = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("planner.py"))],
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            said, _ = planner.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            assert limit is not None
-            raise limit.error from None
-        finally:
-            planner.kill()
-            planner.wait()
-    if planner.returncode != 0:
-        message = said.decode(errors="replace").strip() or "DuckDB fell over while it planned the query"
-        raise EvaluationError(message)
+        script = str(Path(__file__).with_name("planner.py"))
+        code, said = finished([sys.executable, "-P", script], given)
+    if code:
+        raise EvaluationError(said or "DuckDB fell over while it planned the query")
+
+
+def finished(command: Sequence[str], given: IO[bytes]) -> tuple[int, str]:
+    """Run a process on some input; its exit status and what it said. It is ended when the deadline comes."""
+    limit = deadline.current()
+    process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                said, _ = process.communicate(timeout=_LOOK)
+                return process.returncode, said.decode(errors="replace").strip()
+            except subprocess.TimeoutExpired:
+                if limit is not None and not limit.left:
+                    raise limit.error from None
+    finally:
+        process.kill()
+        process.wait()

@@ -15,8 +15,8 @@ from rheos import deadline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# An interrupt that reaches DuckDB while it plans is lost, and one that reaches Spark before a job is known too.
-# So both are asked again, this often in seconds, until they listen.
+# An interrupt that reaches DuckDB while it plans is lost, and so is one that reaches Spark before it knows
+# the job. Both are asked again until they listen; this often, in seconds.
 _AGAIN = 0.05
 
 
@@ -45,20 +45,19 @@ def limited_jobs(spark: SparkSession) -> Iterator[None]:
 @contextmanager
 def _stopped(stop: Callable[[], object]) -> Iterator[None]:
     limit = deadline.current()
-    seconds = deadline.left()
-    if limit is None or seconds is None:
+    if limit is None:
         yield
         return
+    deadline.check()
     late, done = threading.Event(), threading.Event()
 
     def interrupt() -> None:
-        if done.wait(seconds):
-            return
-        late.set()
-        while not done.is_set():
+        while not done.wait(_AGAIN):
+            if limit.left > 0:
+                continue
+            late.set()
             with suppress(Exception):  # it may have come to its end, and be closed, in this very moment
                 stop()
-            done.wait(_AGAIN)
 
     thread = threading.Thread(target=interrupt, daemon=True, name="rheos-limit")
     thread.start()

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import duckdb
 import pyarrow as pa
 
+from rheos import memory
+from rheos.errors import ResourceError
 from rheos.execute.base import Graphs, named
-from rheos.execute.database import run_query
+from rheos.execute.database import failed, run_query
 from rheos.execute.limits import limited_cursor
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.statement import Statement
+
+_ROWS = 100_000  # that are fetched at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +30,20 @@ class Local:
         with self.graphs.cursor() as cursor, limited_cursor(cursor):
             if statement.entailed is not None:
                 self.graphs.entailments.make(cursor, statement.entailed, statement.sql)
-            return named(run_query(cursor, statement.sql).to_arrow_table(), statement)
+            return named(fetched(run_query(cursor, statement.sql)), statement)
+
+
+def fetched(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
+    """All rows of an answer. ResourceError if they take more memory than this process may use."""
+    most, size = memory.of_process(), 0
+    reader = cursor.to_arrow_reader(_ROWS)
+    batches = []
+    try:
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > most:
+                raise ResourceError(f"the answer takes more than {most >> 20:,} MB of memory")
+    except (duckdb.Error, OSError) as error:  # Arrow passes on what DuckDB says as an error of its own
+        raise failed(error) from error
+    return pa.Table.from_batches(batches, reader.schema)

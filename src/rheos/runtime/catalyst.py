@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -174,14 +173,14 @@ class ByCatalyst(Evaluating):
 
         def run() -> None:
             try:
-                with deadline.within(limit.ends - time.monotonic()), limited_jobs(self.place.spark):
+                with deadline.under(limit), limited_jobs(self.place.spark):
                     found.append(work())
             except BaseException as error:
                 failure.append(error)
 
         thread = InheritableThread(target=run, daemon=True, name="rheos-catalyst")
         thread.start()
-        thread.join(limit.ends - time.monotonic() + GRACE)
+        thread.join(limit.left + GRACE)
         if thread.is_alive():
             self.results.abandoned = True
             raise limit.error
@@ -440,7 +439,7 @@ def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) 
         case LogicalWindow(range_, step):
             return -(-(first.last + range_) // step) * step > until + 1
         case PhysicalWindow(triples, step):
-            # Of files that came later only those count whose elements are all later: others may have been late.
+            # Of files that came later only those count whose elements are all later: some may have been late.
             later = (file.rows for file in rest if file.first >= first.last and file.last <= until)
             return sum(later) < triples + step
         case RangeWindow(range_, slide):

@@ -62,8 +62,8 @@ def until_of(
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
     ended, where its clock stops. Without any stream that flows it stays where it is.
 
-    `made` says how far the makers of its derived streams have been evaluated. These streams are complete up to
-    there, whether or not anything was found, and whether or not they have ended since.
+    `made` says how far the makers of its derived streams have been evaluated. These streams are complete up
+    to there, whether or not anything was found, and whether or not they have ended since.
     """
     until = complete_for(query, known)
     if until is None:

@@ -110,8 +110,8 @@ class Evaluating(ABC):
         """Answer every query. What one does wrong stays its own: it is stopped, and the others go on.
 
         When a query has used up its time, those that have not been answered yet wait for the next batch: so a
-        batch takes hardly longer than the limit. New queries come last, as they may be the ones; after a batch
-        that was late they wait for one more, so that nobody waits for two of them.
+        batch takes hardly longer than the limit. New queries come last, as they may be the ones. After a
+        batch that was late they wait for one more, so that nobody waits for two of them.
         """
         for together in self.units():
             if self.over_time or (self.control.cautious and self.late[together[0].name]):
@@ -122,7 +122,7 @@ class Evaluating(ABC):
                 self.answer(together)
 
     def units(self) -> Iterator[Sequence[Registered]]:
-        """The queries that are answered at once: one, the members of a family that see the same, or a circle."""
+        """The queries that are answered at once: one, members of a family that see the same, or a circle."""
         relatives = {name: family.members for family in self.families for name in family.members}
         members = {query.name: query for query in self.queries}
         done = set[str]()

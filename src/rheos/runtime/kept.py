@@ -42,8 +42,8 @@ class KeptTable:
 
 
 class Unfilled(Exception):
-    """A table cannot be filled. It is the fault of a member of its family, by its number, or of every query that
-    needs the table."""
+    """A table cannot be filled. It is the fault of a member of its family, by its number, or of every query
+    that needs the table."""
 
     def __init__(self, table: str, member: int | None, error: Exception) -> None:
         super().__init__(str(error).strip() or type(error).__name__)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
@@ -27,7 +28,7 @@ from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst, suit_to
 from rheos.execute.local import Local
 from rheos.execute.session import adopt, map_in_arrow, this_interpreter
-from rheos.runtime import catalyst, memory
+from rheos.runtime import catalyst
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.buffers import DeadLetter, Progress
 from rheos.runtime.detecting import STATE
@@ -208,10 +209,9 @@ class Loop:
                 raise EvaluationError("the engine is being stopped")
             self._batch_thread = threading.get_ident()
             try:
+                # One that was done before the crash has gone out; only Spark does not know that.
                 if number > self._done:
                     self._evaluate(frame, number)
-                else:  # it was done before the crash, but Spark does not know that
-                    self._emit_rest(number)
             except BaseException as error:
                 self._failure = error
                 raise
@@ -258,19 +258,19 @@ class Loop:
         self._failing = {}
         for name, reason in failing.items():
             self._stop_query(handles[name], reason)
-        # Members of a family that took too long were each by itself; who is still there may be together again.
+        # The members of a family that took too long were each by itself. Those that are left may be together.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._cautious = bool(collected.deferred) and not self._cautious
         if collected.abandoned:
             self.session = adopt(self.session)
         if collected.failures or collected.deferred:
-            self.ask_for_batch()  # readers of what was stopped no longer wait for it, and others were left over
+            self.ask_for_batch()  # some were left over, and nobody waits any more for what was stopped
         elif self.all_ended():
             self.finished.set()
 
     def _planned(self) -> tuple[Plan, dict[str, KeptTable]]:
-        """What is to be done now, and what is kept of static data for it. Queries whose part of the static data
-        cannot be computed are stopped."""
+        """What is to be done now, and what is kept of static data for it. Queries whose part of the static
+        data cannot be computed are stopped."""
         while True:
             plan = self.registry.plan(self.streams, self._cores(), self._is_large)
             try:
@@ -311,7 +311,7 @@ class Loop:
         task = Task(
             self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
             self._static(plan.graphs),
-            Evaluate(control, str(self.journal.state(control.batch)), threads, most),
+            Evaluate(control, str(self.journal.state(control.batch)), threads, most, self.journal.durable),
         )
         table = map_in_arrow(self._rows(frame, plan), task, OUTPUT).toArrow()
         return collect(table, plan.readers(), "task")
@@ -417,15 +417,19 @@ class Loop:
     def _is_current(self, handle: Handle) -> bool:
         return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
 
+    def _sinks(self) -> dict[str, Sink | None]:
+        return {"answers": self.output.sink, "letters": self.output.letters}
+
     def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
-        for channel, sink in (("answers", self.output.sink), ("letters", self.output.letters)):
+        for channel, sink in self._sinks().items():
             if sink is not None:
                 self.journal.emit(number, channel, said.get(channel, b""), sink)
 
-    def _emit_rest(self, number: int) -> None:
-        self._emit(
-            number, {channel: self.journal.said(number, channel) for channel in ("answers", "letters")}
-        )
+    def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
+        """Have gone out what the last batch said, and nothing behind it."""
+        for channel, sink in self._sinks().items():
+            if sink is not None:
+                self.journal.emit_again(number, channel, lengths.get(channel), sink)
 
     def _record(self) -> dict[str, Any]:
         """What is true after the last batch."""
@@ -435,6 +439,7 @@ class Loop:
             "segments": {name: asdict(segments) for name, segments in self.segments.items()},
             **self.registry.described(),
             "failures": {**self.registry.failures(), **self._failing},
+            "lengths": self.journal.lengths(self._sinks()),
         }
 
     def _recover(self) -> None:
@@ -452,7 +457,7 @@ class Loop:
         for name, reason in record.get("failures", {}).items():
             if name in self.registry.handles:
                 self.registry.handles[name].fail(reason)
-        self._emit_rest(self._done)
+        self._emit_again(self._done, record.get("lengths", {}))
         if self.all_ended():
             self.finished.set()
 
@@ -490,7 +495,7 @@ class Loop:
         entail by some schemas."""
 
         def graphs() -> bytes:
-            with self.graphs.connection.cursor() as cursor:
+            with self.graphs.snapshot() as cursor:
                 names = list(NAMES) if None in needed else [GRAPH_NAMES]
                 for schema in needed - {None}:
                     assert schema is not None

@@ -29,8 +29,8 @@ class StreamMetrics:
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
     """A query: the instants and rows that it reported, how long and where its last evaluation ran, and how
-    often and how long it was evaluated in all. `failure` says why it was stopped by the engine; its subscribers
-    raised so many `callback_errors`."""
+    often and how long it was evaluated in all. `failure` says why it was stopped by the engine;
+    `callback_errors` counts what its subscribers raised."""
 
     instants: int = 0
     rows: int = 0

@@ -1,17 +1,17 @@
 """Rehearsals: a query is evaluated once on made-up elements before it is registered.
 
-A statement that DuckDB refuses, or cannot plan in time, is found then, and not when it runs beside others. There
-is one element for each pattern of the query, so that no part of its statement is left out.
+A statement that DuckDB refuses, or cannot plan in time, is found then, and not when it runs beside others.
+There is one element for each pattern of the query, so that no part of its statement is left out.
 
-A large statement is rehearsed in a process of its own: DuckDB does not listen while it plans, but a process can
-be ended.
+A large statement is rehearsed in a process of its own: DuckDB does not listen while it plans, but a process
+can be ended.
 """
 
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from rheos.algebra.entailment import asked_of, schema_of
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.errors import EvaluationError
-from rheos.execute.database import LARGE, many_joins
+from rheos.execute.database import LARGE, finished, many_joins
 from rheos.execute.limits import limited_cursor
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import Derivations, Part
@@ -37,13 +37,12 @@ from rheos.store.tables import NAMES, filled
 
 _STAND_INS = ("<urn:rheos:s>", "<urn:rheos:p>", '"1"^^<http://www.w3.org/2001/XMLSchema#integer>')
 
-# A statement of EP-SPARQL grows with the number of patterns that something matches. So many are enough to try.
+# A statement of EP-SPARQL grows with the number of patterns that something matches. So many are enough.
 _FEW = 2
 
 
 def rehearse(evaluation: Evaluation | Arrival | Detection, text: str) -> None:
-    """Evaluate a query, whose text is given, on made-up elements: whatever goes wrong is raised. TimeLimitError
-    if the deadline comes first."""
+    """Evaluate a query, whose text is given, on made-up elements: whatever goes wrong is raised."""
     if deadline.current() is not None and is_large(evaluation, text):
         _elsewhere(evaluation)
     else:
@@ -114,23 +113,12 @@ def stand_ins(connection: duckdb.DuckDBPyConnection, parts: Iterable[Part]) -> d
 
 
 def _elsewhere(evaluation: Evaluation | Arrival | Detection) -> None:
-    limit, seconds = deadline.current(), deadline.left()
-    assert limit is not None
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from rheos.runtime.rehearsal import main; main()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        said, _ = process.communicate(pickle.dumps(evaluation), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise limit.error from None
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode:
-        raise EvaluationError(said.decode(errors="replace").strip() or "it makes the process fall over")
+    with tempfile.TemporaryFile() as given:
+        pickle.dump(evaluation, given)
+        given.seek(0)
+        code, said = finished([sys.executable, "-c", f"from {__name__} import main; main()"], given)
+    if code:
+        raise EvaluationError(said or "the process that tried it fell over")
 
 
 def main() -> None:

@@ -62,12 +62,15 @@ class Segments:
         return cls(values["dropped"], tuple(Segment(**file) for file in values["files"]))
 
 
-def save(elements: pa.Table, path: Path) -> Segment:
+def save(elements: pa.Table, path: Path, durable: bool = False) -> Segment:
     """Write a file that is there as a whole or not at all, however often a task is tried."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, LIVE) as writer:
         writer.write_table(elements.combine_chunks())
+    if durable:
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
     partial.replace(path)
     times = elements.column("time").to_numpy()
     first, last = (int(times.min()), int(times.max())) if len(times) else (0, 0)

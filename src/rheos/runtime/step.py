@@ -140,7 +140,7 @@ class InTask(Evaluating):
         self.told(names)
 
     def forget(self) -> None:
-        # With the cursor goes all that was made in it. After an internal error of DuckDB there is no other one.
+        # With the cursor goes all that was made in it. After an internal error of DuckDB there is no new one.
         self.place.cursor.close()
         self.place = DuckPlace(self.connection.cursor())
         self.place.run("SELECT 1")

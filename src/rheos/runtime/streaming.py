@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from io import BufferedReader, FileIO
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from rheos.optimize import optimize_continuous
 from rheos.runtime.arriving import Arrival
 from rheos.runtime.checkpoint import go_on
 from rheos.runtime.detecting import Detection
-from rheos.runtime.durable import Journal
+from rheos.runtime.durable import Journal, OutputFile
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.hosting import Hosting
 from rheos.runtime.loop import Loop, Output, Writer
@@ -83,7 +83,8 @@ class Streaming:
         self.loop: Loop | None = None
         self._journal: Journal | None = None
         self._temporary: Path | None = None
-        self._letters_file: FileIO | None = None
+        self._letters_file: OutputFile | None = None
+        self._copying: set[str] = set()  # what is read from standard input is copied by one thread
         self._unnamed = 0
 
     def add_stream(
@@ -238,7 +239,8 @@ class Streaming:
             limit=None if self._hosting is None else self._hosting.limit,
         )
         for stream in used.values():
-            if isinstance(stream.source, Spool):
+            if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:
+                self._copying.add(stream.source.folder)
                 copy(standard_input(), stream.source)
         self.loop.start()
         self.registry.clocked(self.loop.now)
@@ -318,11 +320,10 @@ class Streaming:
             self._journal = journal
         return self._journal
 
-    def _letters(self) -> FileIO | None:
+    def _letters(self) -> OutputFile | None:
         if self._letters_file is None and self._dead_letters is not None:
             # A run that goes on after a crash goes on with its file.
-            mode = "ab" if self.checkpoint is not None else "wb"
-            self._letters_file = FileIO(self._dead_letters, mode)
+            self._letters_file = OutputFile(self._dead_letters, go_on=self.checkpoint is not None)
         return self._letters_file
 
 

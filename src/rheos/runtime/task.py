@@ -1,8 +1,8 @@
 """A batch in a Spark task: rows that are chunks come in, the answers of the queries of a group go out.
 
-Every group is one task. A process that the task watches over has the plan and the static graphs from broadcasts,
-keeps what it made of them for the next batch, reads the state that the batch before left in files, and leaves
-its own.
+Every group is one task. A process that the task watches over has the plan and the static graphs from
+broadcasts, and keeps what it made of them for the next batch. It reads the state that the batch before left
+in files, and leaves its own.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Evaluate:
     state: str
     threads: int
     memory: int
+    durable: bool = False  # files are on the disk before anybody hears of them
     spill: str = ""
 
     def run(
@@ -120,7 +121,8 @@ class Evaluate:
             )
             live = {
                 stream: Segments(
-                    buffer.dropped, (save(buffer.elements, Path(self.state, f"{group}-{number}.arrow")),)
+                    buffer.dropped,
+                    (save(buffer.elements, Path(self.state, f"{group}-{number}.arrow"), self.durable),),
                 )
                 for number, (stream, buffer) in enumerate(sorted(outcome.buffers.items()))
             }

@@ -1,8 +1,8 @@
 """The process that evaluates, and the one that watches over it.
 
-A Python worker of Spark does not evaluate queries itself. It has a child that does, and tells whose work it is
-at. A child that does not listen when time is up, takes too much memory, or falls over, is ended; the batch is
-then done again by another one, without the query that it was at. So a query ends its own process and no other.
+A Python worker of Spark does not evaluate queries itself. It has a child that does, and that tells whose work
+it is at. A child that does not listen when time is up, takes too much memory, or falls over, is ended. Then
+another one does the batch again, without the query that the first was at.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
-from rheos.runtime.memory import used_by
+from rheos.memory import used_by
 from rheos.runtime.plan import Control
 
 _LOOK = 0.1  # seconds between two looks at a child that is at work

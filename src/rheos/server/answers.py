@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rheos.answers.formatter import Answered, Formatter
+from rheos.errors import CheckpointError
 
 _SEGMENTS = 8  # files that together hold what is kept
 _HEAD = b'{"query":"'
@@ -101,6 +102,29 @@ class AnswerLog:
             touched, self._touched = self._touched, set()
         if touched:
             self.changed(touched)
+
+    def length(self) -> int:
+        with self._lock:
+            os.fsync(self._files[max(self._files)].fileno())
+            return self.position
+
+    def cut(self, length: int) -> None:
+        """Take away what is behind a place. Nobody reads yet: what comes there is what was there."""
+        with self._lock:
+            if self.position < length:
+                raise CheckpointError(
+                    f"the log of answers in {self._folder} ends before the last checkpoint: "
+                    "put back the folder as the server left it"
+                )
+            for start in [start for start in self._files if start > length]:
+                self._files.pop(start).close()
+                (self._folder / f"{start:020}.ndjson").unlink()
+            last = max(self._files)
+            self._files[last].truncate(length - last)
+            for lines in self._lines.values():
+                del lines.starts[:], lines.ends[:]
+            self._tail = b""
+            self.position = self._read_back()
 
     # --- for subscribers -----------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,7 +36,14 @@ Handler = Callable[[Request], Awaitable[Response]]
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"]
 
 
-def application(host: Host, subscribers: Subscribers) -> Starlette:
+class Application(NamedTuple):
+    """What answers requests; `close` lets go of those that would never end by themselves."""
+
+    starlette: Starlette
+    close: Callable[[], None]
+
+
+def application(host: Host, subscribers: Subscribers) -> Application:
     """The application of a host that is open."""
     access, counters = Access.of(host.config, host.base), Counters()
     linked, events = Linked(host), Events(host, subscribers)
@@ -73,7 +81,12 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
         at("/{name}/physical/{size}", GET=linked.window),
         at("/{name}/logical/{size}/{step}", GET=linked.window),
     ]
-    return Starlette(
+
+    def close() -> None:
+        subscribers.close()
+        protocol.close()
+
+    starlette = Starlette(
         routes=routes,
         middleware=[Middleware(Every, access=access, counters=counters)],
         exception_handlers={
@@ -83,6 +96,7 @@ def application(host: Host, subscribers: Subscribers) -> Starlette:
             Exception: on_failure,
         },
     )
+    return Application(starlette, close)
 
 
 def at(path: str, **handlers: Handler) -> Route:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rheos.server.answers import AnswerLog, Line
+from rheos.server.answers import Line
 from rheos.server.host import Host
 from rheos.server.logs import log
 from rheos.server.problems import Problem
@@ -86,23 +86,22 @@ class Events:
         last = answers.last(name)
         # A number from the future is of a log that was lost with its machine.
         after = min(int(given), last) if given else last
-        return EventStream(answers, self.subscribers, name, after, self.host.limits.slow)
+        return EventStream(self.host, self.subscribers, name, after)
 
 
 class EventStream(Response):
     """The answers of a query behind a number, for as long as the client stays."""
 
-    def __init__(
-        self, answers: AnswerLog, subscribers: Subscribers, name: str, after: int, slow: float
-    ) -> None:
+    def __init__(self, host: Host, subscribers: Subscribers, name: str, after: int) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(None, headers=headers, media_type="text/event-stream")
         del self.headers["content-length"]
-        self._answers = answers
+        self._host = host
+        self._answers = host.answers
         self._subscribers = subscribers
         self._name = name
         self._after = after
-        self._slow = slow
+        self._slow = host.limits.slow
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -129,6 +128,7 @@ class EventStream(Response):
         lost = self._answers.lost(self._name)
         if self._after < lost:
             await sending.send(gap(self._after, lost))
+        told: str | None = None  # why the query was stopped
         while not gone.done() and not self._subscribers.closing:
             more.clear()
             found = self._answers.after(self._name, self._after, _PIECE)
@@ -137,6 +137,12 @@ class EventStream(Response):
             if found:
                 await sending.send(b"".join(map(event, found)))
                 self._after = found[-1].number
+                continue
+            failure = self._host.failure_of(self._name)
+            if failure != told:
+                told = failure
+                if failure is not None:
+                    await sending.send(failed(self._name, failure))
                 continue
             try:
                 await asyncio.wait_for(more.wait(), _SILENCE)
@@ -161,6 +167,12 @@ class Sending:
 
 def event(line: Line) -> bytes:
     return b"id: %d\ndata: %s\n\n" % (line.number, line.text)
+
+
+def failed(query: str, failure: str) -> bytes:
+    """What tells a client that nothing more comes, unless somebody starts the query again."""
+    content = json.dumps({"query": query, "failure": failure}, ensure_ascii=False)
+    return f"event: failed\ndata: {content}\n\n".encode()
 
 
 def gap(after: int, until: int) -> bytes:

@@ -232,6 +232,11 @@ class Host:
         loop = self.engine.streaming.loop
         return not self.streams or (loop is not None and (loop.active or loop.finished.is_set()))
 
+    def failure_of(self, name: str) -> str | None:
+        """Why the engine has stopped a query; None if it has not, or there is no such query."""
+        query = self.queries.get(name)
+        return None if query is None or query.handle is None else query.handle.failure
+
     def stream_iri(self, name: str) -> str | None:
         """The IRI of the stream of a name, be it from outside or made by a query."""
         if name in self.streams:
@@ -464,6 +469,7 @@ class Host:
                 with self._lock:
                     query.kept, query.error = replace(query.kept, running=False), failure
                     self._save()
+                self.answers.changed({query.name})
 
     def _note_rates(self) -> None:
         if self.rates.due:

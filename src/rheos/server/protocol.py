@@ -3,6 +3,7 @@ in the form that the client wants."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from rheos.answers.result import Result
+from rheos.deadline import Deadline, under
 from rheos.server import graphs, limits
 from rheos.server.access import Access
 from rheos.server.host import Host
@@ -43,6 +45,8 @@ GRAPHS = {
 
 T = TypeVar("T")
 
+_LOOK = 0.2  # seconds between two looks whether a client is still there
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -55,12 +59,18 @@ class Operation:
 
 
 class Protocol:
-    """`/sparql`. Only so many run at once: the others wait, and elements that are pushed do not."""
+    """`/sparql`. Only so many requests are answered at once; the others are told to come back."""
 
     def __init__(self, host: Host, access: Access) -> None:
         self.host = host
         self.access = access
-        self._at_once = anyio.CapacityLimiter(max(1, host.limits.at_once))
+        self._threads = anyio.CapacityLimiter(max(1, host.limits.at_once))
+        self._running: set[Deadline] = set()
+
+    def close(self) -> None:
+        """Stop all that is being answered, so that the server can end."""
+        for deadline in list(self._running):
+            deadline.cancel()
 
     async def get(self, request: Request) -> Response:
         pairs = request.query_params.multi_items()
@@ -86,37 +96,56 @@ class Protocol:
         found = operation(pairs, self.host.limits.query)
         if found.is_update:
             self.access.write(request)
-            return await self._update(found)
+            return await self._update(request, found)
         return await self._answer(request, found)
 
     async def _answer(self, request: Request, asked: Operation) -> Response:
-        result = await self._run(
-            lambda: self.host.engine.query(
+        def answer() -> tuple[str, str]:
+            result = self.host.engine.query(
                 asked.text,
                 dialect="sparql",
                 default_graphs=asked.default_graphs,
                 named_graphs=asked.named_graphs,
-                timeout=self.host.limits.evaluation,
             )
-        )
-        offers = offered(result)
-        media = acceptable(request, tuple(offers))
-        body = await self._run(lambda: result.serialize(offers[media]))
+            offers = offered(result)
+            media = acceptable(request, tuple(offers))
+            return result.serialize(offers[media]), media
+
+        body, media = await self._run(request, answer)
         return Response(body, headers={"Vary": "Accept", "Cache-Control": "no-cache"}, media_type=media)
 
-    async def _update(self, asked: Operation) -> Response:
+    async def _update(self, request: Request, asked: Operation) -> Response:
         changed = await self._run(
+            request,
             lambda: self.host.engine.update(
-                asked.text,
-                default_graphs=asked.default_graphs,
-                named_graphs=asked.named_graphs,
-                timeout=self.host.limits.evaluation,
-            )
+                asked.text, default_graphs=asked.default_graphs, named_graphs=asked.named_graphs
+            ),
         )
         return JSONResponse({"changed": changed})
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await to_thread.run_sync(work, limiter=self._at_once)
+    async def _run(self, request: Request, work: Callable[[], T]) -> T:
+        """Do work for a client, as long as it stays and time is not up."""
+        if len(self._running) >= self.host.limits.at_once:
+            detail = f"{self.host.limits.at_once} requests are being answered"
+            raise Problem(503, "The server is busy", detail, headers={"Retry-After": "1"})
+        deadline = Deadline(self.host.limits.evaluation)
+        self._running.add(deadline)
+
+        def limited() -> T:
+            with under(deadline):
+                return work()
+
+        async def cancel_when_gone() -> None:
+            while not await request.is_disconnected():
+                await asyncio.sleep(_LOOK)
+            deadline.cancel()
+
+        looking = asyncio.ensure_future(cancel_when_gone())
+        try:
+            return await to_thread.run_sync(limited, limiter=self._threads)
+        finally:
+            looking.cancel()
+            self._running.discard(deadline)
 
 
 def form(text: str) -> list[tuple[str, str]]:

@@ -4,9 +4,11 @@ a signal, or somebody else, says that it is enough."""
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -17,7 +19,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from rheos.errors import RheosError
 from rheos.server import logs
-from rheos.server.app import application
+from rheos.server.app import Application, application
 from rheos.server.config import Config
 from rheos.server.events import Subscribers
 from rheos.server.host import Host
@@ -26,7 +28,8 @@ from rheos.server.logs import log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_GRACE = 10  # seconds that requests under way have when the server ends
+_GRACE = 3  # seconds that requests under way have when the server ends
+_LONGEST_END = 9.0  # after so many seconds the process ends, whatever is still under way
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
@@ -40,9 +43,9 @@ class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
 class Server(uvicorn.Server):
     """A web server that lets its subscribers go when it is to end: they would never go by themselves."""
 
-    def __init__(self, config: uvicorn.Config, subscribers: Subscribers, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, web: Application, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._subscribers = subscribers
+        self._web = web
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -54,7 +57,7 @@ class Server(uvicorn.Server):
         log("stopping", signal=signal.Signals(sig).name)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._subscribers.close()
+        self._web.close()
         await super().shutdown(sockets)
 
 
@@ -66,7 +69,15 @@ def serve(config: Config) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         asyncio.run(run(host, listening, lambda _: log("listening", address=host.base, port=host.port)))
+        threading.Thread(target=end_at_last, daemon=True, name="rheos-end").start()
     log("stopped")
+
+
+def end_at_last() -> None:
+    """End the process, if it has not ended by itself: what was accepted and answered is on the disk."""
+    time.sleep(_LONGEST_END - _GRACE)
+    log("stopped", level="warning", detail="work was still under way")
+    os._exit(0)
 
 
 @contextmanager
@@ -113,8 +124,9 @@ def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[
 async def run(host: Host, listening: socket.socket, ready: Callable[[Server], None]) -> None:
     subscribers = Subscribers(asyncio.get_running_loop())
     host.answers.changed = subscribers.changed
+    web = application(host, subscribers)
     config = uvicorn.Config(
-        application(host, subscribers),
+        web.starlette,
         http=Connection,
         lifespan="off",
         log_config=None,
@@ -123,5 +135,5 @@ async def run(host: Host, listening: socket.socket, ready: Callable[[Server], No
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    server = Server(config, subscribers, lambda: ready(server))
+    server = Server(config, web, lambda: ready(server))
     await server.serve(sockets=[listening])

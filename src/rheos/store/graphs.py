@@ -82,6 +82,12 @@ class StaticGraphs:
         with self.connection.cursor() as cursor:
             yield cursor
 
+    @contextmanager
+    def snapshot(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that sees all the tables of DuckDB as they are now."""
+        with self._tables.snapshot() as cursor:
+            yield cursor
+
     def views(self, spark: SparkSession) -> SparkSession:
         """Make the tables known in the session as temporary views; does nothing if they are up to date."""
         self._views.refresh(spark, self._version, self._tables, self._large)

@@ -6,12 +6,15 @@ default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from rheos import memory
+from rheos.memory import spill_folder
 from rheos.optimize.statistics import PredicateCount
 
 GRAPH_NAMES = "graph_names"
@@ -34,7 +37,11 @@ class Tables:
     """One writer at a time, and `StaticGraphs` sees to that; readers see all of a change or nothing."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(":memory:")
+        settings: dict[str, Any] = {
+            "memory_limit": f"{memory.of_process() >> 20}MiB",
+            "temp_directory": str(spill_folder()),
+        }
+        self.connection = duckdb.connect(":memory:", config=settings)
         self.connection.execute(_CREATE)
 
     @contextmanager
@@ -58,6 +65,8 @@ class Tables:
 
     def close(self) -> None:
         self.connection.close()
+        with suppress(OSError):  # it is not there, or other tables of this process use it
+            spill_folder().rmdir()
 
 
 def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:

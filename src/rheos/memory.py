@@ -1,12 +1,13 @@
 """Memory: how much of it the machine and Spark grant to the evaluation of queries.
 
-DuckDB would take most of the machine for each of its databases. It gets a share, and a folder for what does not
-fit into it.
+DuckDB would take most of the machine for each of its databases. It gets a share, and a folder for what does
+not fit into it.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def of_machine() -> int:
-    """The bytes of memory that this process may have: the machine's, or less where a control group says so."""
+    """The bytes that this process may have: the machine's, or less where a control group says so."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -27,14 +28,19 @@ def of_machine() -> int:
     return total
 
 
+def of_process() -> int:
+    """The bytes that queries of one process may use, where no Spark shares them out."""
+    return int(of_machine() * _SHARE)
+
+
 def of_task(settings: Mapping[str, str], local: bool, at_once: int) -> int:
     """The bytes that a task may use for DuckDB, where so many run at once in a process of Spark's.
 
-    On a cluster these are the executor's `spark.executor.pyspark.memory` or, where nobody set that, as much as
-    its JVM has.
+    On a cluster these are the executor's `spark.executor.pyspark.memory` or, where nobody set that, as much
+    as its JVM has.
     """
     granted = settings.get("spark.executor.pyspark.memory") or settings.get("spark.executor.memory") or "1g"
-    total = int(of_machine() * _SHARE) if local else in_bytes(granted)
+    total = of_process() if local else in_bytes(granted)
     return max(_LEAST, total // max(1, at_once))
 
 
@@ -43,6 +49,11 @@ def in_bytes(text: str) -> int:
     text = text.strip().lower().removesuffix("b")
     unit = text[-1:] if text[-1:] in _UNITS else ""
     return int(text.removesuffix(unit)) << _UNITS[unit or "m"]
+
+
+def spill_folder() -> Path:
+    """Where this process may put what does not fit into memory."""
+    return Path(tempfile.gettempdir(), f"rheos-duckdb-{os.getpid()}")
 
 
 def used_by(process: int) -> int:
