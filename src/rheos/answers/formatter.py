@@ -148,7 +148,9 @@ def in_order(answers: Answered, write: Write, *, whole: bool = False) -> bytes:
         queries, found = zip(*(filled[place] for place in members), strict=True)
         sizes = [len(answered) for answered in found]
         owners = np.repeat(np.arange(len(members)), sizes) if len(members) > 1 else None
-        alike = Alike(queries, pa.concat_tables(found), owners)
+        # Their columns have the same types, and are taken by position.
+        names = list(map(str, range(found[0].num_columns)))
+        alike = Alike(queries, pa.concat_tables(t.rename_columns(names) for t in found), owners)
         written.append(write(alike))
         places.append(np.repeat(members, sizes))
         times.append(alike.table.column(1).fill_null(0).to_numpy())

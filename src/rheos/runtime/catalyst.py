@@ -35,6 +35,7 @@ from rheos.runtime.evaluating import Evaluating, Span, T
 from rheos.runtime.evaluation import Answers, Batch, Evaluation
 from rheos.runtime.kept import KeptTable, read_kept
 from rheos.runtime.opening import open_windows
+from rheos.runtime.place import typed
 from rheos.runtime.plan import Control, Registered, Relatives
 from rheos.runtime.segments import Segment, Segments, read, save
 from rheos.runtime.task import Collected
@@ -83,10 +84,12 @@ class SparkPlace:
         return self._run(lambda: self.spark.sql(sql).toArrow())
 
     def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
-        return self._answers(statement).rename_columns(["instant", "at", *statement.columns])
+        rows = self._answers(statement)
+        return typed(rows, ("instant", "at"), statement.columns, asks=statement.asks)
 
     def new(self, statement: ArrivingStatement) -> pa.Table:
-        return self._answers(statement).rename_columns(["member", "instant", "at", *statement.columns])
+        rows = self._answers(statement)
+        return typed(rows, ("member", "instant", "at"), statement.columns, asks=statement.asks)
 
     def _answers(self, statement: ContinuousStatement | ArrivingStatement) -> pa.Table:
         def run() -> pa.Table:
@@ -98,7 +101,7 @@ class SparkPlace:
 
     def solutions(self, statement: DetectingStatement) -> pa.Table:
         rows = self._run(lambda: self.spark.sql(statement.sql).toArrow())
-        return rows.rename_columns([*OCCURRENCE[::-1], *statement.columns])
+        return typed(rows, OCCURRENCE[::-1], statement.columns, asks=statement.asks)
 
     def close(self) -> None:
         for frame in self._kept:

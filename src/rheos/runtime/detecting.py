@@ -62,6 +62,7 @@ from rheos.optimize.push_filters import push_filters
 from rheos.optimize.static_parts import Derivations, Part, derivations_for, static_part
 from rheos.optimize.statistics import Statistics
 from rheos.optimize.uninterrupted import uninterrupted
+from rheos.runtime.buffers import LIVE
 from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.instants import End, Marks
@@ -414,7 +415,7 @@ class DetectingBatch:
         """The events of streams up to a time: s, p, o, starting, ending."""
         key = (streams, until, tuple(sorted(since.items())))
         if key not in self._events:
-            parts = []
+            parts = [LIVE.empty_table()]
             for stream in sorted(streams):
                 elements = self.elements[stream]
                 time, place = (elements.column(name).to_numpy() for name in ("time", "place"))

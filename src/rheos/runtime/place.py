@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -25,6 +25,20 @@ SORTING = {"nested_loop_join_threshold": "0", "merge_join_threshold": "0"}
 # It also lifts filters above expressions, which then are computed for what the filter drops.
 DETECTING = {**SORTING, "disabled_optimizers": "'filter_pullup'"}
 AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
+
+
+def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks: bool = False) -> pa.Table:
+    """An answer with its own names and types: numbers, then terms or, of ASK, whether there is one.
+
+    What an engine gives depends on what it knows: a column that is always NULL may come as a number. Tables of
+    the same query are put together, so they must not differ.
+    """
+    terms = pa.bool_() if asks else pa.string()
+    kinds = [pa.int64()] * len(times) + [terms] * len(columns)
+    schema = pa.schema(list(zip((*times, *columns), kinds, strict=True)))
+    return pa.Table.from_arrays(
+        [column.cast(kind) for column, kind in zip(rows.columns, kinds, strict=True)], schema=schema
+    )
 
 
 class Place(Protocol):
@@ -95,14 +109,16 @@ class DuckPlace:
 
     def rows(self, statement: ContinuousStatement, instants: int) -> pa.Table:
         settings = SORTING if instants > FEW_INSTANTS else {}
-        return self._answers(statement.sql, settings).rename_columns(["instant", "at", *statement.columns])
+        rows = self._answers(statement.sql, settings)
+        return typed(rows, ("instant", "at"), statement.columns, asks=statement.asks)
 
     def new(self, statement: ArrivingStatement) -> pa.Table:
         rows = self._answers(statement.sql, AS_WRITTEN)
-        return rows.rename_columns(["member", "instant", "at", *statement.columns])
+        return typed(rows, ("member", "instant", "at"), statement.columns, asks=statement.asks)
 
     def solutions(self, statement: DetectingStatement) -> pa.Table:
-        return self._answers(statement.sql, DETECTING).rename_columns([*OCCURRENCE[::-1], *statement.columns])
+        rows = self._answers(statement.sql, DETECTING)
+        return typed(rows, OCCURRENCE[::-1], statement.columns, asks=statement.asks)
 
     def make_solutions(self, name: str, statement: DetectingStatement) -> None:
         """The same as a table, in any order."""

@@ -17,6 +17,7 @@ from textwrap import indent
 
 from rheos.algebra.expressions import Aggregate, Variable
 from rheos.algebra.nodes import (
+    Ask,
     Construct,
     Distinct,
     EqJoin,
@@ -55,11 +56,12 @@ STARTING, ENDING = OCCURRENCE
 @dataclass(frozen=True, slots=True)
 class DetectingStatement:
     """SQL whose rows are when a solution ended, when it started, and then `columns` (`found`, true, for one
-    that asks)."""
+    that `asks`)."""
 
     sql: str
     columns: tuple[str, ...]
     unordered: str  # the same in any order
+    asks: bool = False
 
 
 @dataclass
@@ -129,7 +131,8 @@ def compile_detecting(
     order = [f"answers.{column} NULLS FIRST" for column in (ENDING, STARTING, *shown)]
     chosen = [f"answers.{column}" for column in (ENDING, STARTING, *shown)]
     statement = select(chosen, nested(sql, "answers"), tail=f"ORDER BY {', '.join(order)}")
-    return DetectingStatement(statement, names, select(chosen, nested(sql, "answers")))
+    unordered = select(chosen, nested(sql, "answers"))
+    return DetectingStatement(statement, names, unordered, isinstance(query.form, Ask))
 
 
 def identity(name: str, relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
