@@ -30,8 +30,8 @@ AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
 def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks: bool = False) -> pa.Table:
     """An answer with its own names and types: numbers, then terms or, of ASK, whether there is one.
 
-    What an engine gives depends on what it knows: a column that is always NULL may come as a number. Tables of
-    the same query are put together, so they must not differ.
+    What an engine gives depends on what it knows: a column that is always NULL may come as a number. Tables
+    of the same query are put together, so they must not differ.
     """
     terms = pa.bool_() if asks else pa.string()
     kinds = [pa.int64()] * len(times) + [terms] * len(columns)
