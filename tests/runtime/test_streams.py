@@ -401,8 +401,33 @@ def test_a_subscriber_may_stop_the_engine(engine: Engine, file: Path) -> None:
     wait(lambda: not loop.active, "the end")
 
 
-def test_a_subscriber_that_fails_is_heard_of(engine: Engine, file: Path) -> None:
+def test_a_subscriber_that_fails_ends_nothing(
+    engine: Engine, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     engine.add_stream(STREAM, file)
-    engine.register(ALL).subscribe(lambda answer: [].pop())
-    with pytest.raises(IndexError):
-        engine.run()
+    query, told = engine.register(ALL), list[float]()
+    query.subscribe(lambda answer: [].pop())
+    query.subscribe(lambda answer: told.append(seconds(answer)))
+    assert engine.run()
+    assert told == [seconds(answer) for answer in query.results]
+    assert query.metrics.callback_errors == len(told) > 0
+    said = capsys.readouterr().err
+    assert "a subscriber of all raised an error" in said
+    assert "IndexError: pop from empty list" in said
+
+
+def test_the_last_answers_are_kept(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "long.nq"
+    path.write_text(lines([("a", "p", f"o{at}", at) for at in range(1500)]))
+    engine.add_stream(STREAM, path)
+    texts = {
+        name: query(name, "?o", "?s :p ?o", "RANGE 1s STEP 1s") for name in ("usual", "all", "few", "none")
+    }
+    usual = engine.register(texts["usual"])
+    every, few, none = (
+        engine.register(texts[name], keep=keep) for name, keep in (("all", None), ("few", 3), ("none", 0))
+    )
+    assert engine.run()
+    assert [len(found.results) for found in (usual, every, few, none)] == [1000, 1500, 3, 0]
+    assert [seconds(answer) for answer in few.results] == [1497, 1498, 1499]
+    assert usual.results[-1].rows == every.results[-1].rows

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rheos.algebra.nodes import BGP, Node, Query, TriplePattern
 from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import in_scope
+from rheos.deadline import check
 from rheos.optimize import estimate
 from rheos.optimize.statistics import Statistics
 
@@ -24,6 +25,7 @@ def ordered(patterns: tuple[TriplePattern, ...], statistics: Statistics) -> tupl
     chosen: list[TriplePattern] = []
     bound: frozenset[str] = frozenset()
     while rest:
+        check()
 
         def cost(pattern: TriplePattern, bound: frozenset[str] = bound) -> tuple[bool, float]:
             apart = bool(bound) and not bound & in_scope(BGP((pattern,)))
