@@ -226,7 +226,10 @@ class Loop:
             number,
             self.progress,
             {name: stream.lateness for name, stream in self.streams.items()},
-            frozenset(self._watch.silent | (self._frames() if ending else set())),
+            frozenset(self._watch.silent),
+            frozenset(self._watch.idle),
+            frozenset(self._frames() if ending else ()),
+            self._watch.ahead(),
             self.reached,
             dict(self.registry.since),
             self.segments,
@@ -419,7 +422,7 @@ class Loop:
             self.journal.commit(self._done, self._record(), {})
             return
         self._done, record = found
-        self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
+        self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
         # A view has nothing to go on with: it shows again what is there.
         views = {name for name, handle in self.registry.handles.items() if handle.registered.is_view}
         self.reached = {name: time for name, time in record["reached"].items() if name not in views}
