@@ -419,7 +419,9 @@ def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) 
         case LogicalWindow(range_, step):
             return -(-(first.last + range_) // step) * step > until + 1
         case PhysicalWindow(triples, step):
-            return sum(file.rows for file in rest if file.last <= until) < triples + step
+            # Only files that are later in time: other partitions bring elements of the same times.
+            later = (file for file in rest if first.last < file.first and file.last <= until)
+            return sum(file.rows for file in later) < triples + step
         case RangeWindow(range_, slide):
             # The last tick was not before any of the elements that were evaluated.
             ticked = max((file.first for file in rest if file.first <= until), default=NEVER)
