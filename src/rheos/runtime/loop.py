@@ -105,6 +105,7 @@ class Loop:
         self._stopping = threading.Event()
         self._busy = threading.RLock()  # held by the batch that runs
         self._batch_thread: int | None = None
+        self._batch_began: float | None = None
         self._done = -1
         self._shipped: dict[str, Shipped] = {}
         self._compiled: dict[str, Registered] = {}
@@ -182,6 +183,30 @@ class Loop:
             return None
         return self._failure or query.exception() or EvaluationError("Spark has stopped reading the streams")
 
+    def reset(self, stream: str) -> None:
+        """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
+        readers start again."""
+        with self._busy:
+            source = self.streams[stream].source if stream in self.streams else None
+            if source is not None:
+                source.skip()
+            if stream in self.progress:
+                self.progress[stream] = self.progress[stream].anew()
+            streams, readers = self.registry.behind(stream)
+            states = {name for handle in readers for name in handle.registered.states}
+            self.segments = {name: kept for name, kept in self.segments.items() if name not in states}
+            self.segments |= dict.fromkeys(streams, Segments())
+            for handle in readers:
+                self.reached.pop(handle.name, None)
+            self.registry.restart(readers, self.now())
+            self.journal.amend(self._record())
+
+    @property
+    def busy_for(self) -> float:
+        """How many seconds the batch that runs has taken so far."""
+        began = self._batch_began
+        return 0.0 if began is None else time.monotonic() - began
+
     def now(self) -> dict[str, int]:
         """How far each stream is, derived ones too."""
         return self.registry.now(self.progress, self.reached)
@@ -205,7 +230,7 @@ class Loop:
             if self._stopping.is_set():
                 # To return would tell Spark that the batch is done, and its elements would be lost.
                 raise EvaluationError("the engine is being stopped")
-            self._batch_thread = threading.get_ident()
+            self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
             try:
                 if number > self._done:
                     self._evaluate(frame, number)
@@ -215,7 +240,7 @@ class Loop:
                 self._failure = error
                 raise
             finally:
-                self._batch_thread = None
+                self._batch_thread = self._batch_began = None
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
         for gone in self.registry.removed():
@@ -240,6 +265,7 @@ class Loop:
         self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
         self._warn_of_zones(collected.progress)
+        self._warn_of_late(collected.letters)
         self.progress = {**self.progress, **collected.progress}
         if ending:
             self.progress |= {
@@ -499,6 +525,15 @@ class Loop:
             if after.without_zone and name not in self._warned:
                 self._warned.add(name)
                 self.warn(f"{name}: times without a time zone are taken as UTC")
+
+    def _warn_of_late(self, letters: Sequence[DeadLetter]) -> None:
+        """Tell of the first late element of a stream; `self.progress` is still that before the batch."""
+        for letter in letters:
+            name, warning = letter.stream, f"late {letter.stream}"
+            first = not self.progress.get(name, Progress()).late and warning not in self._warned
+            if letter.kind == "late" and first:
+                self._warned.add(warning)
+                self.warn(f"{name}: the first late element: {letter.text}: {letter.reason}")
 
     def _raise_failure(self) -> None:
         from pyspark.errors import PySparkException

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rheos import iris
 from rheos.algebra.arriving import translate_arriving
@@ -78,7 +78,14 @@ class Streaming:
         self._unnamed = 0
 
     def add_stream(
-        self, name: str, source: Any, *, lateness: int | None, idle: float | None, follow: bool
+        self,
+        name: str,
+        source: Any,
+        *,
+        lateness: int | None,
+        idle: float | None,
+        follow: bool,
+        ahead: int | Literal["auto"] | None = "auto",
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -89,10 +96,24 @@ class Streaming:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
         opened = open_source(source, absolute(name), self.folder / "spool" / _file_name(name), follow=follow)
         if isinstance(opened, Source):
-            self.streams[term] = Stream(opened, lateness or 0, idle)
+            # What is replayed is judged by no clock.
+            bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
+            self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
-            self.streams[term] = Stream(None, lateness or 0, idle, opened)
+            bound = None if ahead == "auto" else ahead
+            self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
         self.registry.sources.add(term)
+
+    def reset_stream(self, name: str) -> None:
+        """Start the clock of a stream anew; on the disk when it returns."""
+        term = iri(absolute(name))
+        if term not in self.streams:
+            made = any(handle.registered.derived == term for handle in self.registry.handles.values())
+            reason = "is made by a query: reset the streams that that reads" if made else "is not there"
+            raise RheosError(f"the stream {name} {reason}")
+        if self.loop is None:
+            raise RheosError(f"the stream {name} has no clock before streams are started")
+        self.loop.reset(term)
 
     def remove_stream(self, name: str) -> None:
         term = iri(absolute(name))

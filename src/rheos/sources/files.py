@@ -5,8 +5,8 @@ Files of lines are cut at any byte: a part owns the lines that begin in it. Othe
 read as a whole.
 
 A file that has been read may grow, if it is followed, or go. It may not get shorter or be replaced by
-another: elements would be missing, and nobody would know. So an offset has, beside how far each file was read,
-a checksum of what stands before that place.
+another: elements would be missing, and nobody would know. So an offset has, beside how far each file was
+read, a checksum of what stands before that place.
 """
 
 from __future__ import annotations

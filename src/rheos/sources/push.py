@@ -5,8 +5,8 @@ any of them can be read with `--stream`. What was given to `append` at once is a
 comment with their length and checksum. A record that a crash left unfinished is taken away when the log is
 opened again; nobody was told that it is there.
 
-An element that is too far ahead of the clock when it comes is not taken. A comment in its place has it and the
-reason, so that whoever reads the log, however often, makes the same dead letter of it.
+An element that is too far ahead of the clock when it comes is not taken. A comment in its place has it and
+the reason, so that whoever reads the log, however often, makes the same dead letter of it.
 
 A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
 seen is never lost, even with the machine, so that the same two offsets always give the same elements. What is
@@ -30,10 +30,12 @@ from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
+from rheos.errors import LoadError
 from rheos.runtime.buffers import FOREVER, NEVER
 from rheos.sources.ahead import HOUR, Ahead, without
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
@@ -73,6 +75,8 @@ class PushSource(Source):
             if end <= position:
                 continue
             # Files before this one may have gone, with a stream of this name that was taken away.
+            if start > max(position, self._skipped()):
+                raise LoadError("the elements before this file were here, and are not any more", str(path))
             position = max(position, start)
             if end - position <= most:
                 most -= end - position
@@ -123,6 +127,7 @@ class _Waiting:
     text: bytes | None
     done: bool = False
     ahead: int = 0
+    high: int = NEVER
     failure: OSError | None = None
 
     def record(self, now: int, allowed: int | None) -> bytes:
@@ -133,6 +138,7 @@ class _Waiting:
         ahead = Ahead(now, FOREVER if allowed is None else allowed)
         rows = ahead.beyond(self.elements)
         self.ahead = len(rows)
+        self.high = highest(without(self.elements, rows), now)
         if not len(rows):
             return lines(self.elements, now) if self.text is None else self.text
         refused = self.elements.take(pa.array(rows))
@@ -167,6 +173,7 @@ class PushLog:
         self._file = FileIO(str(path), "ab")
         self.position = self._start + path.stat().st_size
         self._clock = 0
+        self.high = NEVER  # the highest time that was appended
         self._mark_file = (self.folder / _DURABLE).open("w+b")
         self._mark_file.write(_NUMBER.pack(self.position))
         self._mark_file.flush()
@@ -212,6 +219,7 @@ class PushLog:
             if self.position - self._start >= SEGMENT_BYTES:
                 self._roll()
             self._put(records)
+            self.high = max(self.high, *(waiting.high for waiting in together))
         except OSError as error:
             failure = error
         for waiting in together:
@@ -259,6 +267,12 @@ def lines(elements: pa.RecordBatch, now: int) -> bytes:
     if table.column("start").equals(table.column("time")):
         return joined(concatenated(*cells, ends, ".\n", between=" "))
     return joined(concatenated(*cells, starts, ends, ".\n", between=" "))
+
+
+def highest(elements: pa.RecordBatch, now: int) -> int:
+    """The highest time of elements, as they are appended now."""
+    times = elements.column("time").to_numpy()
+    return int(np.where(times == UNTIMED, now, times).max(initial=NEVER))
 
 
 def moment(time: int, now: int) -> str:
