@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import threading
 import time
 import uuid
@@ -58,6 +59,7 @@ LARGE_BATCH = 50_000
 TASK_ELEMENTS = 4_000_000
 TASK_TRIPLES = 5_000_000
 _TICK = 0.05
+_OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a traceback
 
 
 class Writer(Protocol):
@@ -181,7 +183,8 @@ class Loop:
         query = self._query
         if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
             return None
-        return self._failure or query.exception() or EvaluationError("Spark has stopped reading the streams")
+        found = self._failure or query.exception()
+        return _explained(found) if found else EvaluationError("Spark has stopped reading the streams")
 
     def reset(self, stream: str) -> None:
         """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
@@ -536,21 +539,29 @@ class Loop:
                 self.warn(f"{name}: the first late element: {letter.text}: {letter.reason}")
 
     def _raise_failure(self) -> None:
-        from pyspark.errors import PySparkException
-
         failure, self._failure = self._failure, None
         query = self._query
         if failure is None and query is not None and not query.isActive:
             failure = query.exception()
-        if isinstance(failure, PySparkException):
-            raise EvaluationError(
-                f"the streams could not be read or answered: {_reason(failure)}"
-            ) from failure
         if failure is not None:
-            raise failure
+            raise _explained(failure)
+
+
+def _explained(failure: BaseException) -> BaseException:
+    """A failure as a user is told of it: one of Spark's is many pages long."""
+    from pyspark.errors import PySparkException
+
+    if not isinstance(failure, PySparkException):
+        return failure
+    told = EvaluationError(f"the streams could not be read or answered: {_reason(failure)}")
+    told.__cause__ = failure
+    return told
 
 
 def _reason(error: BaseException) -> str:
+    ours = _OURS.findall(str(error))
+    if ours:
+        return str(ours[-1])
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if "Error" in line]
     return (said or lines or [type(error).__name__])[-1]
