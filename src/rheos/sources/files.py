@@ -94,7 +94,9 @@ class FileSource(Source):
             position = start["files"].get(path, 0)
             # Where to look at what, to know that it is the same file still.
             seen = [until, end.get("seen", {}).get(path, [None])[0]]
-            if until > position and self._is_whole(path):
+            with named(path):
+                whole = until > position and self._is_whole(path)
+            if whole:
                 parts.append({"path": path, "whole": True, "seen": seen})
                 continue
             while position < until:
