@@ -21,6 +21,14 @@ def microseconds(text: str) -> int:
     return round(float(read[1]) * UNITS[read[2]])
 
 
+def short(length: int) -> str:
+    """Some microseconds as people write them, in the largest unit that keeps them a whole number."""
+    unit = next((name for name in reversed(UNITS) if length and length % UNITS[name] == 0), None)
+    if unit is not None:
+        return f"{length // UNITS[unit]}{unit}"
+    return f"{length / UNITS['s']:.6f}".rstrip("0").rstrip(".") + "s"
+
+
 def from_xsd(text: str) -> int:
     """An xsd:duration of days, hours, minutes and seconds; years and months have no fixed length."""
     read = _XSD.fullmatch(text)

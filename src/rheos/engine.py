@@ -326,16 +326,39 @@ class Engine:
         lateness: int | timedelta | None = None,
         idle: float | None = None,
         follow: bool = False,
+        ahead: int | timedelta | Literal["auto"] | None = "auto",
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
         Source, or a Spark streaming DataFrame with subject, predicate, object, time.
 
-        Elements may be up to `lateness` (microseconds) older than the newest before them. A live source that
-        is silent for `idle` seconds no longer holds up the instants of others. `follow` a directory or file
-        to read what is added to it.
+        Elements may be up to `lateness` (microseconds) older than the newest before them in their partition;
+        the partition of a DataFrame's row is in its column `partition`, or Spark's own. A live source, or a
+        partition of it, that is silent for `idle` seconds no longer holds up the instants of others. `follow`
+        a directory or file to read what is added to it.
+
+        An element of a live source that is more than `ahead` (microseconds) ahead of the clock on the wall is
+        a dead letter and moves nothing; `auto` leaves the bound to the source, None is without one. Files
+        that are not followed have no such bound, whatever is said.
         """
-        allowed = lateness // timedelta(microseconds=1) if isinstance(lateness, timedelta) else lateness
-        self.streaming.add_stream(iri, source, lateness=allowed, idle=idle, follow=follow)
+        self.streaming.add_stream(
+            iri,
+            source,
+            lateness=in_microseconds(lateness),
+            idle=idle,
+            follow=follow,
+            ahead=in_microseconds(ahead) if isinstance(ahead, timedelta) else ahead,
+        )
+
+    def reset_stream(self, iri: str) -> None:
+        """Start the clock of a stream anew, as if it was new: for one whose time has gone astray.
+
+        What is held of it is dropped, and of a push stream also what was accepted and not evaluated yet; the
+        next element says what time it is. All queries that read it, or a stream that is made from it, start
+        again with it: their windows are empty, what they had begun is forgotten, they see of their other
+        streams what comes from now on, and what they have reported stays reported. It is on the disk when
+        this returns. A batch that runs is finished first.
+        """
+        self.streaming.reset_stream(iri)
 
     def remove_stream(self, iri: str) -> None:
         """Forget a stream that no query reads, while streams do not run."""
@@ -449,6 +472,10 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def in_microseconds(length: int | timedelta | None) -> int | None:
+    return length // timedelta(microseconds=1) if isinstance(length, timedelta) else length
 
 
 def dataset(

@@ -43,6 +43,39 @@ def test_standard_input_is_answered_while_it_flows() -> None:
     assert err == b""
 
 
+def test_elements_far_ahead_of_the_clock_move_nothing() -> None:
+    far = ELEMENTS[0].replace("2026-", "9000-")
+    done = subprocess.run(
+        [*COMMAND, "--stream", f"{STREAM}=-", "--ahead", "1h"],
+        input="".join([far, *ELEMENTS]).encode(),
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert rows(Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())) == COUNTS
+    assert done.stderr.decode() == (
+        "1 element went to the dead letters: 1 too far ahead; --dead-letters FILE keeps them\n"
+    )
+
+
+def test_a_followed_file_that_is_truncated_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "1.nq"
+    path.write_text("".join(ELEMENTS))
+    process = subprocess.Popen(
+        [*COMMAND, "--stream", f"{STREAM}={tmp_path}", "--follow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["at"] == COUNTS[0][1]
+    path.write_text(ELEMENTS[0])
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    [told] = [line for line in err.decode().splitlines() if str(path) in line]
+    sizes = f"the file has {len(ELEMENTS[0])} bytes, but there were {len(''.join(ELEMENTS))}"
+    assert told.endswith(f"{path}: {sizes}: it was truncated or replaced")
+    assert "Traceback" not in err.decode()
+
+
 def test_a_reader_that_has_enough(tmp_path: Path) -> None:
     (tmp_path / "tolls.nq").write_text("".join(ELEMENTS))
     reader, writer = os.pipe()

@@ -10,7 +10,17 @@ import pytest
 
 from rheos.algebra.translate import translate_continuous
 from rheos.answers.continuous import QueryInfo
-from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, Progress, Summary, arrive
+from rheos.runtime.buffers import (
+    FOREVER,
+    LIVE,
+    NEVER,
+    Buffer,
+    Partition,
+    Progress,
+    Summary,
+    arrive,
+    of_partition,
+)
 from rheos.runtime.clock import Held, complete, end_of, pass_on, until_of
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.instants import End
@@ -30,10 +40,16 @@ def chunk(times: list[int], **about: object) -> Chunk:
     return Chunk(elements(terms, numbers, numbers, lines), lines=len(times), **about)  # type: ignore[arg-type]
 
 
+def at(*times: int, **about: object) -> Progress:
+    """How far a stream is whose partitions are at these times."""
+    partitions = {number: Partition(time) for number, time in enumerate(times)}
+    return Progress(partitions, **about)  # type: ignore[arg-type]
+
+
 @pytest.fixture(params=["buffer", "segments"])
 def held(request: pytest.FixtureRequest, tmp_path: Path) -> Held:
     """Four elements that are gone, and those of TIMES."""
-    batches = [chunk(times).elements.select(LIVE.names) for times in TIMES]
+    batches = [of_partition(chunk(times).elements, 0) for times in TIMES]
     if request.param == "buffer":
         return Buffer.empty(4).with_more(batches)
     files = [
@@ -50,7 +66,7 @@ def test_places_of_what_is_held(held: Held) -> None:
 
 def test_the_end_of_a_stream(held: Held) -> None:
     assert end_of(STREAM, held, {}, {}) == End(9, before=9, count=10)
-    assert end_of(STREAM, held, {STREAM: Progress(high=12)}, {}) == End(12, before=10, count=10)
+    assert end_of(STREAM, held, {STREAM: at(12)}, {}) == End(12, before=10, count=10)
     assert end_of(STREAM, held, {}, {STREAM: 5}) == End(9, before=1, count=2)
     assert end_of(STREAM, held, {STREAM: Progress()}, {}) is None
 
@@ -64,17 +80,17 @@ def test_nothing_is_held(tmp_path: Path) -> None:
 
 def test_a_stream_is_complete_before_its_watermark() -> None:
     progress = {
-        "flows": Progress(high=100),
-        "silent": Progress(high=100),
+        "flows": at(100),
+        "silent": at(100),
         "ended": Progress(ended=True),
         "new": Progress(),
     }
-    control = Control(1, {}, lateness={"flows": 30}, silent=frozenset(["silent"]))
+    control = Control(1, progress, lateness={"flows": 30}, silent=frozenset(["silent"]))
     assert complete(progress, control) == {
         "flows": 69,
         "silent": FOREVER,
         "ended": FOREVER,
-        "new": NEVER - 1,
+        "new": NEVER,
     }
 
 
@@ -117,4 +133,4 @@ def test_summaries_move_a_stream_as_its_chunks_do() -> None:
     for item in chunks:
         moved = moved.moved(Summary.of(item))
     assert moved.with_late(1) == arrived.progress
-    assert arrived.progress == Progress(11, 7, 1, 1, 1, "b", 2)
+    assert arrived.progress == Progress({0: Partition(11, "b", 2)}, read=7, bad=1, late=1, without_zone=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -322,3 +323,112 @@ def test_files_of_the_spool_go_when_they_are_read(tmp_path: Path, monkeypatch: p
 def test_sources_that_are_none(given: object, words: str, tmp_path: Path) -> None:
     with pytest.raises((LoadError, RheosError), match=words):
         open_source(given, "http://ex/s", tmp_path, follow=False)
+
+
+# --- files that change under their reader --------------------------------------------------------------
+
+
+def halfway(path: Path, follow: bool = False) -> tuple[FileSource, Offset, Offset]:
+    """A source, and the offsets before and after its first batch."""
+    source = FileSource.of(path, follow=follow)
+    begin = source.begin()
+    return source, begin, source.latest(begin, 5000)
+
+
+def read_all(source: Source, start: Offset, end: Offset) -> list[str]:
+    return objects([chunk for part in source.parts(start, end, 700) for chunk in source.read(part)])
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "it was truncated or replaced"),
+        (MANY[:4000], "it was truncated or replaced"),
+        (MANY.replace("http://ex/o", "http://ex/x"), "it was replaced"),
+    ],
+)
+def test_a_file_that_changes_between_batches_is_an_error(
+    tmp_path: Path, follow: bool, content: str, words: str
+) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text(MANY)
+    source, begin, offset = halfway(path, follow)
+    assert read_all(source, begin, offset) == EXPECTED[: len(read_all(source, begin, offset))]
+    path.write_text(content)
+    with pytest.raises(LoadError, match=words) as error:
+        source.latest(offset)
+    assert str(error.value).startswith(f"{path}: ")
+    # The same where the batch was planned, and is only now read.
+    with pytest.raises(LoadError, match=words):
+        read_all(source, begin, offset)
+
+
+def test_a_rotated_file_is_an_error_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text(MANY)
+    source = FileSource.of(path, follow=True)
+    offset = source.latest(source.begin())
+    path.rename(tmp_path / "s.nq.1")
+    assert source.latest(offset) == offset
+    path.write_text(MANY[:100_000].replace("http://ex/o", "http://ex/x") * 3)
+    with pytest.raises(LoadError, match=r"s\.nq: this is not the file that was read before"):
+        source.latest(offset)
+    path.unlink()
+    with pytest.raises(LoadError, match=r"s\.nq: it can no longer be read: No such file"):
+        read_all(source, source.begin(), offset)
+
+
+def test_a_file_that_grows_or_is_touched_is_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text(MANY[: MANY.index("\n") + 1])
+    source = FileSource.of(path, follow=True)
+    offset = source.latest(source.begin())
+    os.utime(path, (1, 1))
+    assert source.latest(offset) == offset
+    path.write_text(MANY)
+    assert read_all(source, offset, source.latest(offset)) == EXPECTED[1:]
+    old = {"files": {str(path): len(MANY)}, "ended": False}  # as offsets were before
+    assert source.latest(old)["files"] == old["files"]
+
+
+def test_documents_that_are_cut_or_change(tmp_path: Path) -> None:
+    path = tmp_path / "s.nq.gz"
+    path.write_bytes(gzip.compress(MANY.encode()))
+    source, begin, offset = halfway(path, follow=True)
+    assert read_all(source, begin, offset) == EXPECTED
+    path.write_bytes(gzip.compress(MANY.encode()) + gzip.compress(b"\n"))
+    with pytest.raises(LoadError, match="changed after it had been read"):
+        source.latest(offset)
+    path.write_bytes(gzip.compress(MANY.encode())[:-9])
+    with pytest.raises(LoadError, match="it was truncated or replaced"):
+        read_all(source, begin, offset)
+    _, begin, offset = halfway(path)
+    with pytest.raises(LoadError, match=r"s\.nq\.gz: it cannot be decompressed"):
+        read_all(source, begin, offset)
+    document = tmp_path / "s.trig"
+    document.write_text(TRIG)
+    source, begin, offset = halfway(document)
+    document.write_text(TRIG[:100])
+    with pytest.raises(LoadError, match=r"s\.trig: the file has 100 bytes"):
+        read_all(source, begin, offset)
+
+
+def test_copied_input_that_is_gone_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rheos.sources import standard_input
+
+    monkeypatch.setattr(standard_input, "SEGMENT_BYTES", 5000)
+    monkeypatch.setattr(standard_input, "_READ_BYTES", 1000)
+    spool = spooled(tmp_path, MANY)
+    begin = spool.begin()
+    offset = spool.latest(begin)
+    parts = list(spool.parts(begin, offset))
+    second = Path(parts[1]["path"])
+    content = second.read_bytes()
+    second.write_bytes(content[:-100])
+    with pytest.raises(LoadError, match="bytes, but there were"):
+        list(spool.read(parts[1]))
+    for change in (lambda: None, second.unlink):
+        change()
+        with pytest.raises(LoadError, match="were here, and are not any more"):
+            spool.parts(begin, offset)

@@ -119,7 +119,8 @@ def test_bad_and_late_elements_go_to_the_dead_letters(engine: Engine, tmp_path: 
     assert (late["kind"], late["line"]) == ("late", 4)
     assert late["text"] == "<http://ex/a> <http://ex/p> <http://ex/late>"
     assert late["reason"] == (
-        "late: its time is 2026-01-01T00:00:02Z, the stream is already at 2026-01-01T00:00:04Z"
+        "late: its time is 2026-01-01T00:00:02Z, the stream is already at 2026-01-01T00:00:04Z;"
+        " a lateness of 7s would have kept it"
     )
     metrics = engine.metrics.streams[STREAM]
     assert (metrics.read, metrics.bad, metrics.late) == (6, 1, 1)

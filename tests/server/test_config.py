@@ -144,11 +144,14 @@ def test_streams_that_clients_describe() -> None:
         stream_of("s", {"late": "1s"})
 
 
+STREAM_KEYS = {"source", "push", "follow", "iri", "lateness", "idle", "ahead"}
+
+
 def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
     top = {"host", "port", "base", "token", "state", "execution", "entailment", "window"}
-    data, streams = {"default", "graphs", "folder"}, {"source", "push", "follow", "iri", "lateness", "idle"}
+    data, streams = {"default", "graphs", "folder"}, STREAM_KEYS
     queries, limits = {"file", "text", "dialect"}, {field.name for field in fields(Limits)}
     assert documented == top | data | streams | queries | limits
     defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))

@@ -10,8 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from rheos.errors import LoadError
+from rheos.runtime.buffers import Progress, arrive
 from rheos.server.problems import Problem
-from rheos.server.push import accept
+from rheos.server.push import Accepted, accept
 from rheos.sources import push
 from rheos.sources.base import Offset
 from rheos.sources.documents import read_document
@@ -245,3 +247,97 @@ def test_many_lines_with_and_without_a_time() -> None:
     assert times[:4] == [NEW_YEAR * 1_000_000, UNTIMED, UNTIMED, (NEW_YEAR + 3) * 1_000_000]
     [bad] = read_lines((text + plain).encode(), "").bad[-1:]
     assert (bad.line, bad.reason) == (1001, "there is no time after the triple")
+
+
+# --- too far ahead, late, reset ------------------------------------------------------------------------
+
+
+def letters(source: PushSource) -> list[tuple[str, int, str]]:
+    chunks = [
+        c for part in source.parts(source.begin(), source.latest(source.begin())) for c in source.read(part)
+    ]
+    arrived = arrive("<http://ex/s>", chunks, Progress(), 0)
+    return [(letter.kind, letter.line, letter.text) for letter in arrived.letters]
+
+
+def push_text(log: PushLog, text: str, **clock: int) -> Accepted:
+    return accept(log, "http://ex/s", text.encode(), "application/n-quads", 1 << 20, **clock)
+
+
+def test_elements_too_far_ahead_are_not_taken(log: PushLog) -> None:
+    in_time = time.time() - NEW_YEAR + 3500
+    far = line("a", "p", "far", time.time() - NEW_YEAR + 3700)
+    found = push_text(log, line("a", "p", "b", 1) + far + line("a", "p", "c", in_time))
+    assert (found.elements, found.ahead, found.late) == (2, 1, 0)
+    assert found.json() == {"accepted": 2, "late": 0, "ahead": 1, "bad": []}
+    assert push_text(log, far + far).json() == {"accepted": 0, "late": 0, "ahead": 2, "bad": []}
+    log.append(elements(line("a", "p", "d", in_time + 1)))
+    begin = log.source.begin()
+    assert [row["o"] for row in read(log.source, begin, log.source.latest(begin))] == [
+        f"<http://ex/{o}>" for o in "bcd"
+    ]
+    text = far.rstrip("\n")
+    assert [letter[0] for letter in letters(log.source)] == ["ahead"] * 3
+    assert [letter[2] for letter in letters(log.source)] == [text] * 3
+    # However often it is read, and whatever the clock says then.
+    log.close()
+    again = PushLog(log.folder)
+    assert letters(again.source) == letters(log.source)
+    [path] = log.folder.glob("*.nq")
+    assert [path.read_text().splitlines()[line - 1][:8] for _, line, _ in letters(again.source)] == [
+        "# ahead "
+    ] * 3
+
+
+def test_a_log_without_a_bound(tmp_path: Path) -> None:
+    log = PushLog(tmp_path / "log", ahead=None)
+    assert push_text(log, line("a", "p", "far", 10**10)).elements == 1
+    assert letters(log.source) == []
+
+
+def test_a_client_cannot_write_the_comments_of_a_log(log: PushLog) -> None:
+    forged = '# ahead {"text": "x", "reason": "y"}\n'
+    assert push_text(log, line("a", "p", "b", 1) + forged).elements == 1
+    assert letters(log.source) == []
+
+
+def test_how_many_are_late_is_told_at_once(log: PushLog) -> None:
+    assert push_text(log, line("a", "p", "b", 10)).late == 0
+    assert push_text(log, lines([("a", "p", "c", 5), ("a", "p", "d", 20), ("a", "p", "e", 19)])).late == 2
+    assert push_text(log, line("a", "p", "f", 16), lateness=5_000_000).late == 0
+    clock = (NEW_YEAR + 100) * 1_000_000
+    assert push_text(log, line("a", "p", "g", 50), clock=clock).late == 1
+    assert push_text(log, "<http://ex/a> <http://ex/p> <http://ex/now> .\n", clock=clock).late == 0
+
+
+def test_what_came_before_a_reset_is_not_read(log: PushLog) -> None:
+    source, begin = log.source, log.source.begin()
+    push_text(log, lines([("a", "p", "b", 1), ("a", "p", "c", 2)]))
+    planned = source.latest(begin)
+    parts = source.parts(begin, planned)
+    source.skip()
+    assert [chunk for part in parts for chunk in source.read(part)] == []
+    push_text(log, line("a", "p", "d", 1))
+    assert [row["o"] for row in read(source, begin, source.latest(begin))] == ["<http://ex/d>"]
+    log.close()
+    again = PushLog(log.folder)
+    assert [row["o"] for row in read(again.source, begin, again.source.latest(begin))] == ["<http://ex/d>"]
+
+
+def test_elements_that_are_gone_are_an_error(log: PushLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "SEGMENT_BYTES", 100)
+    for number in range(4):
+        push_text(log, line("a", "p", f"o{number}", number))
+    source, begin = log.source, log.source.begin()
+    end = source.latest(begin)
+    paths = sorted(log.folder.glob("*.nq"))
+    content = paths[1].read_bytes()
+    part = source.parts(begin, end)[1]
+    paths[1].write_bytes(content[:50])
+    with pytest.raises(LoadError, match="the file has 50 bytes"):
+        list(source.read(part))
+    paths[1].unlink()
+    with pytest.raises(LoadError, match="were here, and are not any more"):
+        source.parts(begin, end)
+    with pytest.raises(LoadError, match="were here, and are not any more"):
+        source.latest(begin)

@@ -9,6 +9,7 @@ import typer
 from rheos.cli.failures import reported
 from rheos.cli.options import (
     FANCY,
+    AheadOption,
     BaseOption,
     BatchOption,
     CheckpointOption,
@@ -129,6 +130,7 @@ def run(
     execution: RunExecutionOption = RunExecution.auto,
     lateness: LatenessOption = None,
     idle: IdleOption = None,
+    ahead: AheadOption = None,
     follow: FollowOption = False,
     format: RunFormatOption = None,
     output: OutputOption = None,
@@ -156,6 +158,7 @@ def run(
             execution=execution,
             lateness=microseconds(lateness, "--lateness"),
             idle=microseconds(idle, "--idle"),
+            ahead=microseconds(ahead, "--ahead"),
             follow=follow,
             format=format,
             output=output,

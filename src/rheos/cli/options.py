@@ -214,6 +214,15 @@ LatenessOption = Annotated[
         help="How much older than the newest an element may arrive: 5s, 250ms, 1m. Default: not at all.",
     ),
 ]
+AheadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ahead",
+        metavar="TIME",
+        help="How far ahead of the clock an element of a live stream (standard input, --follow) may be: 1h. "
+        "Default: any time.",
+    ),
+]
 IdleOption = Annotated[
     str | None,
     typer.Option(
@@ -271,7 +280,9 @@ BatchOption = Annotated[
 DeadLettersOption = Annotated[
     Path | None,
     typer.Option(
-        "--dead-letters", metavar="FILE", help="Keep bad and late elements here, each with the reason."
+        "--dead-letters",
+        metavar="FILE",
+        help="Keep elements that are bad, late or too far ahead here, each with the reason.",
     ),
 ]
 QuietOption = Annotated[

@@ -49,6 +49,7 @@ class Run:
     execution: RunExecution
     lateness: int | None
     idle: int | None
+    ahead: int | None
     follow: bool
     format: RunFormat | None
     output: Path | None
@@ -129,6 +130,7 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
                 lateness=options.lateness,
                 idle=options.idle and options.idle / 1e6,
                 follow=options.follow,
+                ahead="auto" if options.ahead is None else options.ahead,
             )
         yield engine
 
@@ -183,10 +185,14 @@ def stream(engine: Engine, formatter: Formatter, output: Terminal | OutputFile, 
 
 def summarise(metrics: Metrics, kept: Path | None) -> None:
     """What the user should know of the elements that no query has seen."""
-    bad = sum(stream.bad for stream in metrics.streams.values())
-    late = sum(stream.late for stream in metrics.streams.values())
-    if bad or late:
-        reasons = ", ".join(f"{number:,} {why}" for number, why in ((bad, "bad"), (late, "late")) if number)
+    streams = metrics.streams.values()
+    counts = {
+        "bad": sum(stream.bad for stream in streams),
+        "late": sum(stream.late for stream in streams),
+        "too far ahead": sum(stream.ahead for stream in streams),
+    }
+    if any(counts.values()):
+        reasons = ", ".join(f"{number:,} {why}" for why, number in counts.items() if number)
         keeps = f"they are in {kept}" if kept else "--dead-letters FILE keeps them"
-        went = f"{counted(bad + late, 'element')} went to the dead letters"
+        went = f"{counted(sum(counts.values()), 'element')} went to the dead letters"
         print(f"{went}: {reasons}; {keeps}", file=sys.stderr)

@@ -27,7 +27,7 @@ from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import kept_in
 from rheos.runtime.alone import PolicyAlone, consumed, derived
 from rheos.runtime.arriving import Novelty, Prepared, statement_for, streams_of
-from rheos.runtime.buffers import LIVE, NEVER, DeadLetter, Progress, Summary, arrive
+from rheos.runtime.buffers import LIVE, NEVER, Buffer, DeadLetter, Progress, Summary, arrive, within
 from rheos.runtime.circle import Derived, Rule
 from rheos.runtime.clock import complete
 from rheos.runtime.detecting import BATCH, Detection, nothing, statement_of, told
@@ -39,6 +39,7 @@ from rheos.runtime.place import typed
 from rheos.runtime.plan import Control, Registered, Relatives
 from rheos.runtime.segments import Segment, Segments, read, save
 from rheos.runtime.task import Collected
+from rheos.sources.ahead import Ahead
 from rheos.sources.chunks import Chunk
 from rheos.sql.arriving import ArrivingStatement
 from rheos.sql.continuous import ContinuousStatement
@@ -55,8 +56,8 @@ GRACE = 1.0  # seconds that Spark has to listen when time is up
 
 Key = tuple[str, int, int]  # of a chunk: its stream, its part, its number in that
 
-_ELEMENTS = "s STRING, p STRING, o STRING, start LONG, time LONG, place LONG"
-_NO_ELEMENTS = LIVE.append(pa.field("place", pa.int64())).empty_table()
+_ELEMENTS = "s STRING, p STRING, o STRING, start LONG, time LONG, partition LONG, place LONG"
+_NO_ELEMENTS = Buffer.empty().placed
 
 
 class SparkPlace:
@@ -130,6 +131,7 @@ def evaluate(
     `streams` are those from outside that they read. The session has the views of the static graphs."""
     found = taken_in(frame, streams, control, state)
     known = complete(found.progress, control)
+    found.progress = {stream: moved.completed(known[stream]) for stream, moved in found.progress.items()}
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
     states = {name for query in queries for name in query.states}
@@ -307,12 +309,12 @@ def show_elements(place: SparkPlace, segments: Segments, name: str) -> None:
     paths = spark.createDataFrame(starts, "path STRING, arrived LONG").repartition(len(starts))
     rows = map_in_arrow(paths, read_segments, _ELEMENTS)
     rows.createOrReplaceTempView(f"{name}_arrived")
-    # Files hold what arrived together; the order of the stream is by time first.
-    following = all(a.last <= b.first for a, b in itertools.pairwise(segments.files))
+    # Files hold what arrived together; the order of the stream is by time and partition first.
+    following = all(a.precedes(b) for a, b in itertools.pairwise(segments.files))
     if following and all(file.in_order for file in segments.files):
         number = f"place + {segments.dropped}"
     else:
-        number = f"row_number() OVER (ORDER BY time, place) + {segments.dropped}"
+        number = f"row_number() OVER (ORDER BY time, partition, place) + {segments.dropped}"
     place.make(name, f"SELECT s, p, o, start, time, {number} AS place FROM {name}_arrived")
 
 
@@ -334,9 +336,8 @@ def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: 
         return Collected({}, [], [], {}, {})
     chosen = frame.where(frame.stream.isin(list(streams))).persist()
     try:
-        bounds = map_in_arrow(
-            chosen, bounds_of, "stream STRING, part LONG, number LONG, ended BOOLEAN, about STRING"
-        ).collect()
+        schema = "stream STRING, part LONG, number LONG, ended BOOLEAN, about STRING"
+        bounds = map_in_arrow(chosen, BoundsOf(control.ahead), schema).collect()
         before: dict[Key, Progress] = {}
         progress = {stream: control.progress.get(stream, Progress()) for stream in streams}
         for row in sorted(bounds, key=lambda row: (row["stream"], row["part"], row["number"])):
@@ -346,7 +347,8 @@ def taken_in(frame: DataFrame, streams: Sequence[str], control: Control, state: 
                 continue
             before[stream, row["part"], row["number"]] = progress[stream]
             progress[stream] = progress[stream].moved(Summary(**json.loads(row["about"])))
-        accept = Accept(before, dict(control.lateness), str(state), {s: n for n, s in enumerate(streams)})
+        numbers = {stream: number for number, stream in enumerate(streams)}
+        accept = Accept(before, dict(control.lateness), control.ahead, str(state), numbers)
         accepted = map_in_arrow(
             chosen, accept, "stream STRING, part LONG, number LONG, segment STRING, letters STRING"
         ).collect()
@@ -372,23 +374,30 @@ def progress_before(control: Control, stream: str) -> int:
     return control.progress.get(stream, Progress()).accepted
 
 
-def bounds_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True, slots=True)
+class BoundsOf:
     """What the driver needs to know of every chunk."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            about = {}
-            if not row["ended"]:
-                about = asdict(Summary.of(Chunk.unpack(row["data"], row["path"])))
-            given = {name: row[name] for name in ("stream", "part", "number", "ended")}
-            yield pa.RecordBatch.from_pylist([{**given, "about": json.dumps(about)}])
+
+    ahead: Mapping[str, Ahead]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                about = {}
+                if not row["ended"]:
+                    chunk = within(Chunk.unpack(row["data"], row["path"]), self.ahead.get(row["stream"]))
+                    about = asdict(Summary.of(chunk))
+                given = {name: row[name] for name in ("stream", "part", "number", "ended")}
+                yield pa.RecordBatch.from_pylist([{**given, "about": json.dumps(about)}])
 
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Leaves the elements of each chunk in a file, but for those that are late."""
+    """Leaves the elements of each chunk in a file, but for those that are late or too far ahead."""
 
     before: Mapping[Key, Progress]
     lateness: Mapping[str, int]
+    ahead: Mapping[str, Ahead]
     state: str
     numbers: Mapping[str, int]
 
@@ -400,8 +409,9 @@ class Accept:
                 stream, part, number = row["stream"], row["part"], row["number"]
                 chunk = Chunk.unpack(row["data"], row["path"])
                 progress = self.before[stream, part, number]
-                arrived = arrive(stream, [chunk], progress, self.lateness.get(stream, 0))
-                elements = pa.Table.from_batches([b.select(LIVE.names) for b in arrived.elements], LIVE)
+                lateness, ahead = self.lateness.get(stream, 0), self.ahead.get(stream)
+                arrived = arrive(stream, [chunk], progress, lateness, ahead)
+                elements = pa.Table.from_batches(arrived.elements, LIVE)
                 path = Path(self.state, f"catalyst-{self.numbers[stream]}-{part}-{number}.arrow")
                 segment = save(elements, path)
                 letters = json.dumps([letter.json() for letter in arrived.letters])
@@ -442,9 +452,9 @@ def _seen(files: Sequence[Segment], window: Window | ArrivalWindow, until: int) 
         case LogicalWindow(range_, step):
             return -(-(first.last + range_) // step) * step > until + 1
         case PhysicalWindow(triples, step):
-            # Of files that came later only those count whose elements are all later: some may have been late.
-            later = (file.rows for file in rest if file.first >= first.last and file.last <= until)
-            return sum(later) < triples + step
+            # Only files that are later in time: some elements were late, or are of other partitions.
+            later = (file for file in rest if first.last < file.first and file.last <= until)
+            return sum(file.rows for file in later) < triples + step
         case RangeWindow(range_, slide):
             # The last tick was not before any of the elements that were evaluated.
             ticked = max((file.first for file in rest if file.first <= until), default=NEVER)

@@ -36,7 +36,7 @@ def go_on(
             f"the checkpoint {folder} was made with other queries or streams: {'; '.join(found)}. "
             "It goes on with the same ones; for others, take another folder"
         )
-    progress = {stream: Progress(**values) for stream, values in record["progress"].items()}
+    progress = {stream: Progress.of_json(values) for stream, values in record["progress"].items()}
     for name in registry.go_on(since, registry.now(progress, record["reached"])):
         if registry.handles[name].registered.is_view:
             continue

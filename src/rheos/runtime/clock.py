@@ -29,12 +29,21 @@ class Held(Protocol):
 
 def complete(progress: Mapping[str, Progress], control: Control) -> dict[str, int]:
     """Up to which time each of these streams from outside is complete: its watermark is after it."""
-    return {
-        stream: FOREVER
-        if found.ended or stream in control.silent
-        else found.watermark(control.lateness.get(stream, 0)) - 1
-        for stream, found in progress.items()
+    return {stream: _complete(stream, found, control) for stream, found in progress.items()}
+
+
+def _complete(stream: str, found: Progress, control: Control) -> int:
+    before = control.progress.get(stream, Progress())
+    if found.ended or stream in control.ended or (stream in control.silent and found.read == before.read):
+        return FOREVER
+    idle = {
+        number
+        for name, number in control.idle
+        if name == stream and found.partition(number) == before.partition(number)
     }
+    watermark = found.watermark(control.lateness.get(stream, 0), idle)
+    # A partition that is no longer idle may be behind the others; what is complete stays so.
+    return FOREVER if watermark == FOREVER else max(watermark - 1, found.complete)
 
 
 def complete_for(query: Registered, known: Mapping[str, int]) -> int | None:

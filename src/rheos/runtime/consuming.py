@@ -250,7 +250,8 @@ def as_elements(rows: pa.Table) -> pa.Table:
         terms.append(pc.fill_null(safe, _UNBOUND))
     nothing = pa.array([""] * len(rows), pa.string())
     joined = pc.binary_join_element_wise(*terms, _BETWEEN) if terms else nothing
-    columns_ = [joined, nothing, nothing, rows.column("starting"), rows.column("ending")]
+    one = pa.repeat(pa.scalar(0, pa.int64()), len(rows))
+    columns_ = [joined, nothing, nothing, rows.column("starting"), rows.column("ending"), one]
     return pa.table(columns_, schema=LIVE).sort_by("time")
 
 

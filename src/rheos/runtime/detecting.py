@@ -415,12 +415,13 @@ class DetectingBatch:
         """The events of streams up to a time: s, p, o, starting, ending."""
         key = (streams, until, tuple(sorted(since.items())))
         if key not in self._events:
-            parts = [LIVE.empty_table()]
+            columns = ["s", "p", "o", "start", "time"]
+            parts = [LIVE.empty_table().select(columns)]
             for stream in sorted(streams):
                 elements = self.elements[stream]
                 time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
                 seen = elements.filter(pa.array((time <= until) & (place > since.get(stream, 0))))
-                parts.append(seen.select(["s", "p", "o", "start", "time"]))
+                parts.append(seen.select(columns))
             self._events[key] = pa.concat_tables(parts).rename_columns(["s", "p", "o", *OCCURRENCE])
         return self._events[key]
 

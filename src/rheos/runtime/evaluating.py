@@ -306,7 +306,7 @@ def derived(rows: pa.Table, times: int) -> pa.RecordBatch:
     many columns of times stand before the terms."""
     at, start = (rows.column(number).combine_chunks() for number in (1, times - 1))
     terms = [rows.column(number).combine_chunks() for number in range(times, times + 3)]
-    columns = [*terms, start, at]
+    columns = [*terms, start, at, pa.repeat(pa.scalar(0, pa.int64()), len(rows))]  # all are of one partition
     arrays = [column if isinstance(column, pa.Array) else column.chunk(0) for column in columns]
     return pa.RecordBatch.from_arrays(
         [array.cast(kind) for array, kind in zip(arrays, LIVE.types, strict=True)], schema=LIVE

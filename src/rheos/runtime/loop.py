@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import threading
 import time
 import uuid
@@ -59,6 +60,7 @@ LARGE_BATCH = 50_000
 TASK_ELEMENTS = 4_000_000
 TASK_TRIPLES = 5_000_000
 _TICK = 0.05
+_OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a traceback
 
 
 class Writer(Protocol):
@@ -106,6 +108,7 @@ class Loop:
         self._stopping = threading.Event()
         self._busy = threading.RLock()  # held by the batch that runs
         self._batch_thread: int | None = None
+        self._batch_began: float | None = None
         self._done = -1
         self._shipped: dict[str, Shipped] = {}
         self._compiled: dict[str, Registered] = {}
@@ -183,7 +186,32 @@ class Loop:
         query = self._query
         if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
             return None
-        return self._failure or query.exception() or EvaluationError("Spark has stopped reading the streams")
+        found = self._failure or query.exception()
+        return _explained(found) if found else EvaluationError("Spark has stopped reading the streams")
+
+    def reset(self, stream: str) -> None:
+        """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
+        readers start again."""
+        with self._busy:
+            source = self.streams[stream].source if stream in self.streams else None
+            if source is not None:
+                source.skip()
+            if stream in self.progress:
+                self.progress[stream] = self.progress[stream].anew()
+            streams, readers = self.registry.behind(stream)
+            states = {name for handle in readers for name in handle.registered.states}
+            self.segments = {name: kept for name, kept in self.segments.items() if name not in states}
+            self.segments |= dict.fromkeys(streams, Segments())
+            for handle in readers:
+                self.reached.pop(handle.name, None)
+            self.registry.restart(readers, self.now())
+            self.journal.amend(self._record())
+
+    @property
+    def busy_for(self) -> float:
+        """How many seconds the batch that runs has taken so far."""
+        began = self._batch_began
+        return 0.0 if began is None else time.monotonic() - began
 
     def now(self) -> dict[str, int]:
         """How far each stream is, derived ones too."""
@@ -207,7 +235,7 @@ class Loop:
             if self._stopping.is_set():
                 # To return would tell Spark that the batch is done, and its elements would be lost.
                 raise EvaluationError("the engine is being stopped")
-            self._batch_thread = threading.get_ident()
+            self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
             try:
                 # One that was done before the crash has gone out; only Spark does not know that.
                 if number > self._done:
@@ -216,7 +244,7 @@ class Loop:
                 self._failure = error
                 raise
             finally:
-                self._batch_thread = None
+                self._batch_thread = self._batch_began = None
 
     def _evaluate(self, frame: DataFrame, number: int) -> None:
         for gone in self.registry.removed():
@@ -227,7 +255,10 @@ class Loop:
             number,
             self.progress,
             {name: stream.lateness for name, stream in self.streams.items()},
-            frozenset(self._watch.silent | (self._frames() if ending else set())),
+            frozenset(self._watch.silent),
+            frozenset(self._watch.idle),
+            frozenset(self._frames() if ending else ()),
+            self._watch.ahead(),
             self.reached,
             dict(self.registry.since),
             self.segments,
@@ -240,6 +271,7 @@ class Loop:
         self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
         self._warn_of_zones(collected.progress)
+        self._warn_of_late(collected.letters)
         self.progress = {**self.progress, **collected.progress}
         if ending:
             self.progress |= {
@@ -449,7 +481,7 @@ class Loop:
             self.journal.commit(self._done, self._record(), {})
             return
         self._done, record = found
-        self.progress = {name: Progress(**values) for name, values in record["progress"].items()}
+        self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
         # A view has nothing to go on with: it shows again what is there.
         views = {name for name, handle in self.registry.handles.items() if handle.registered.is_view}
         self.reached = {name: time for name, time in record["reached"].items() if name not in views}
@@ -542,22 +574,39 @@ class Loop:
                 self._warned.add(name)
                 self.warn(f"{name}: times without a time zone are taken as UTC")
 
-    def _raise_failure(self) -> None:
-        from pyspark.errors import PySparkException
+    def _warn_of_late(self, letters: Sequence[DeadLetter]) -> None:
+        """Tell of the first late element of a stream; `self.progress` is still that before the batch."""
+        for letter in letters:
+            name, warning = letter.stream, f"late {letter.stream}"
+            first = not self.progress.get(name, Progress()).late and warning not in self._warned
+            if letter.kind == "late" and first:
+                self._warned.add(warning)
+                self.warn(f"{name}: the first late element: {letter.text}: {letter.reason}")
 
+    def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None
         query = self._query
         if failure is None and query is not None and not query.isActive:
             failure = query.exception()
-        if isinstance(failure, PySparkException):
-            raise EvaluationError(
-                f"the streams could not be read or answered: {_reason(failure)}"
-            ) from failure
         if failure is not None:
-            raise failure
+            raise _explained(failure)
+
+
+def _explained(failure: BaseException) -> BaseException:
+    """A failure as a user is told of it: one of Spark's is many pages long."""
+    from pyspark.errors import PySparkException
+
+    if not isinstance(failure, PySparkException):
+        return failure
+    told = EvaluationError(f"the streams could not be read or answered: {_reason(failure)}")
+    told.__cause__ = failure
+    return told
 
 
 def _reason(error: BaseException) -> str:
+    ours = _OURS.findall(str(error))
+    if ours:
+        return str(ours[-1])
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if "Error" in line]
     return (said or lines or [type(error).__name__])[-1]

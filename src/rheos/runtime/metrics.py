@@ -14,6 +14,7 @@ class StreamMetrics:
     read: int = 0
     bad: int = 0
     late: int = 0
+    ahead: int = 0
     warnings: int = 0
     event_time: int | None = None
     rate: float = 0.0
@@ -23,7 +24,7 @@ class StreamMetrics:
 
     @property
     def dead(self) -> int:
-        return self.bad + self.late
+        return self.bad + self.late + self.ahead
 
 
 @dataclass(frozen=True, slots=True)

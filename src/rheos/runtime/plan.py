@@ -22,6 +22,7 @@ from rheos.runtime.detecting import Detection
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.kept import KeptTable
 from rheos.runtime.segments import Segments
+from rheos.sources.ahead import Ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +169,19 @@ class Plan:
 class Control:
     """What a batch is told: where the streams and the queries are, and what is live.
 
-    `silent` streams hold nothing up: they have been idle for too long. A query that was registered while
-    streams flowed sees of each the elements after a time, in `since`.
+    `silent` streams and `idle` partitions hold nothing up, unless they bring something now: they have been
+    idle for too long. Streams that have `ended` bring nothing after this batch. `ahead` bounds the times of
+    live streams. A query that was registered while streams flowed sees of each the elements after a time, in
+    `since`.
     """
 
     batch: int
     progress: Mapping[str, Progress]
     lateness: Mapping[str, int] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
+    idle: frozenset[tuple[str, int]] = frozenset()
+    ended: frozenset[str] = frozenset()
+    ahead: Mapping[str, Ahead] = field(default_factory=dict)
     reached: Mapping[str, int] = field(default_factory=dict)
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)

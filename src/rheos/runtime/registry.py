@@ -347,6 +347,23 @@ class Registry:
                 self._from_now(handle.registered)
                 self._version = next(self._versions)
 
+    def behind(self, stream: str) -> tuple[set[str], list[Handle]]:
+        """A stream with all that are made from it, and the queries that read one of these."""
+        with self._lock:
+            streams, found = {stream}, list[Handle]()
+            while more := [
+                h for h in self.handles.values() if h not in found and h.registered.streams & streams
+            ]:
+                found += more
+                streams |= {h.registered.derived for h in more if h.registered.derived is not None}
+            return streams, found
+
+    def restart(self, handles: Sequence[Handle], now: Mapping[str, int]) -> None:
+        """Have queries see what comes when streams are so far."""
+        with self._lock:
+            for handle in handles:
+                self._from(handle.registered, now)
+
     def flow(self, name: str) -> str:
         """How the family of a query was last evaluated."""
         found = self._plan.relatives if self._plan is not None else ()
@@ -450,9 +467,11 @@ class Registry:
         return self.handles[name]
 
     def _from_now(self, registered: Registered) -> None:
+        self._from(registered, self._now())
+
+    def _from(self, registered: Registered, now: Mapping[str, int]) -> None:
         if registered.is_view:
             self.since[registered.name] = {}
             return
-        now = self._now()
         since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
         self.since[registered.name] = since

@@ -29,7 +29,7 @@ from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import Derivations, Part
 from rheos.runtime import consuming
 from rheos.runtime.arriving import Arrival, ArrivingBatch, Prepared
-from rheos.runtime.buffers import LIVE
+from rheos.runtime.buffers import LIVE, Buffer
 from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation
 from rheos.sql.entailed import entailed_names
@@ -95,9 +95,9 @@ def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
         for p in patterns
     ]
     times = pa.array([at * apart for at in range(len(rows))], pa.int64())
-    terms = [pa.array([row[at] for row in rows], pa.string()) for at in range(3)]
-    placed = LIVE.append(pa.field("place", pa.int64()))
-    return pa.table([*terms, times, times, pa.array(range(1, len(rows) + 1), pa.int64())], schema=placed)
+    terms = {name: pa.array([row[at] for row in rows], pa.string()) for at, name in enumerate("spo")}
+    columns = {**terms, "start": times, "time": times, "partition": pa.array([0] * len(rows), pa.int64())}
+    return Buffer(pa.table(columns, schema=LIVE)).placed
 
 
 def stand_ins(connection: duckdb.DuckDBPyConnection, parts: Iterable[Part]) -> dict[str, Size]:

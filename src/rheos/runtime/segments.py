@@ -13,22 +13,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rheos.runtime.buffers import LIVE, NEVER, Buffer
+from rheos.runtime.buffers import LIVE, NEVER, Buffer, in_order, ordered
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file of elements: how many, between which times, and whether they are in order of time."""
+    """A file of elements: how many, between which times, whether they are in the order of the stream, and
+    their partition, if all are of one."""
 
     path: str
     rows: int
     first: int
     last: int
     in_order: bool
+    partition: int | None = 0
+
+    def precedes(self, other: Segment) -> bool:
+        """Whether all its elements come before those of another file, which arrived later."""
+        together = self.partition is not None and self.partition == other.partition
+        return self.last < other.first or (self.last == other.first and together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +78,26 @@ def save(elements: pa.Table, path: Path, durable: bool = False) -> Segment:
         with partial.open("rb") as file:
             os.fsync(file.fileno())
     partial.replace(path)
-    times = elements.column("time").to_numpy()
-    first, last = (int(times.min()), int(times.max())) if len(times) else (0, 0)
-    return Segment(str(path), len(elements), first, last, not np.any(times[1:] < times[:-1]))
+    if not len(elements):
+        return Segment(str(path), 0, 0, 0, True)
+    times, partitions = (pc.min_max(elements.column(name)).as_py() for name in ("time", "partition"))
+    partition = partitions["min"] if partitions["min"] == partitions["max"] else None
+    return Segment(str(path), len(elements), times["min"], times["max"], in_order(elements), partition)
 
 
 def read(path: str) -> pa.Table:
     with pa.memory_map(path) as source:
-        return pa.ipc.open_file(source).read_all()
+        elements = pa.ipc.open_file(source).read_all()
+    if "partition" not in elements.column_names:  # it was written before streams had partitions
+        only = pa.repeat(pa.scalar(0, pa.int64()), len(elements))
+        elements = elements.append_column(LIVE.field("partition"), only)
+    return elements
 
 
 def load(segments: Segments) -> Buffer:
-    """The elements as one buffer, in order of time and arrival."""
+    """The elements as one buffer, in the order of the stream."""
     elements = pa.concat_tables([LIVE.empty_table(), *(read(file.path) for file in segments.files)])
-    times = elements.column("time").to_numpy()
-    if np.any(times[1:] < times[:-1]):
-        elements = elements.take(pa.array(np.argsort(times, kind="stable")))
-    return Buffer(elements, segments.dropped)
+    return Buffer(ordered(elements), segments.dropped)
 
 
 def longest(found: Sequence[Segments]) -> Segments:

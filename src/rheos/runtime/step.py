@@ -76,7 +76,8 @@ def step(
     outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
     for stream in read:
         arrival = arrivals.get(stream, Arrivals())
-        arrived = arrive(stream, arrival.chunks, before[stream], control.lateness.get(stream, 0))
+        lateness, ahead = control.lateness.get(stream, 0), control.ahead.get(stream)
+        arrived = arrive(stream, arrival.chunks, before[stream], lateness, ahead)
         progress = arrived.progress
         outcome.progress[stream] = progress.having_ended() if arrival.ended else progress
         outcome.letters += arrived.letters
@@ -88,6 +89,7 @@ def step(
         drop_unseen(queries, outcome, evaluating)
     finally:
         evaluating.place.cursor.close()
+    outcome.progress = {stream: found.completed(known[stream]) for stream, found in outcome.progress.items()}
     return outcome
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rheos import iris
 from rheos.algebra.arriving import translate_arriving
@@ -88,7 +88,14 @@ class Streaming:
         self._unnamed = 0
 
     def add_stream(
-        self, name: str, source: Any, *, lateness: int | None, idle: float | None, follow: bool
+        self,
+        name: str,
+        source: Any,
+        *,
+        lateness: int | None,
+        idle: float | None,
+        follow: bool,
+        ahead: int | Literal["auto"] | None = "auto",
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -99,10 +106,24 @@ class Streaming:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
         opened = open_source(source, absolute(name), self.folder / "spool" / _file_name(name), follow=follow)
         if isinstance(opened, Source):
-            self.streams[term] = Stream(opened, lateness or 0, idle)
+            # What is replayed is judged by no clock.
+            bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
+            self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
-            self.streams[term] = Stream(None, lateness or 0, idle, opened)
+            bound = None if ahead == "auto" else ahead
+            self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
         self.registry.sources.add(term)
+
+    def reset_stream(self, name: str) -> None:
+        """Start the clock of a stream anew; on the disk when it returns."""
+        term = iri(absolute(name))
+        if term not in self.streams:
+            made = any(handle.registered.derived == term for handle in self.registry.handles.values())
+            reason = "is made by a query: reset the streams that that reads" if made else "is not there"
+            raise RheosError(f"the stream {name} {reason}")
+        if self.loop is None:
+            raise RheosError(f"the stream {name} has no clock before streams are started")
+        self.loop.reset(term)
 
     def remove_stream(self, name: str) -> None:
         term = iri(absolute(name))
@@ -205,7 +226,8 @@ class Streaming:
                 rehearse(evaluation, tree.text)
         except Exception as error:
             where = tree.registration.position if tree.registration else tree.position
-            raise UnsupportedError(f"the query cannot be evaluated: {error}", tree.text, where) from error
+            reason, *_ = str(error).splitlines() or [type(error).__name__]
+            raise UnsupportedError(f"the query cannot be evaluated: {reason}", tree.text, where) from error
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer

@@ -230,7 +230,7 @@ def collect(table: pa.Table, readers: Mapping[str, list[int]], execution: str) -
             continue
         mine = {stream for stream, groups in readers.items() if groups[0] == row["group"]}
         found.progress |= {
-            stream: Progress(**progress) for stream, progress in about["progress"].items() if stream in mine
+            stream: Progress.of_json(values) for stream, values in about["progress"].items() if stream in mine
         }
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pyoxigraph as ox
 
@@ -43,7 +43,8 @@ class ConfigError(RheosError):
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """A stream: a source to read, or without one a stream that clients push to. `lateness` is in µs."""
+    """A stream: a source to read, or without one a stream that clients push to. `lateness` is in µs, and so
+    is `ahead`, where `auto` leaves it to the kind of the stream and None is without a bound."""
 
     name: str
     source: str | None = None
@@ -52,6 +53,7 @@ class StreamConfig:
     idle: float | None = None
     follow: bool = False
     window: Window | None = None
+    ahead: int | Literal["auto"] | None = "auto"
 
     @property
     def is_push(self) -> bool:
@@ -167,6 +169,10 @@ def _stream(table: _Table, name: str, folder: Path) -> StreamConfig:
         raise table.error("standard input cannot be a stream of a server; use push = true")
     if source is not None and "://" not in source:
         source = _path(folder, source)
+    has_bound = "ahead" in table.left
+    ahead = table.take(
+        "ahead", lambda value: None if value == "none" else durations.microseconds(_text(value))
+    )
     found = StreamConfig(
         name,
         source,
@@ -175,6 +181,7 @@ def _stream(table: _Table, name: str, folder: Path) -> StreamConfig:
         table.take("idle", lambda value: durations.microseconds(_text(value)) / 1e6),
         table.take("follow", _truth) or False,
         table.take("window", _window),
+        ahead if has_bound else "auto",
     )
     table.done()
     return found

@@ -23,6 +23,7 @@ from rheos.server.problems import Problem
 from rheos.server.reports import Counters
 
 _COMMANDS = {"start": True, "stop": False}
+_RESET = b"reset"
 _STREAM_JSON = "application/json"
 
 
@@ -64,7 +65,7 @@ class Control:
     # --- POST ----------------------------------------------------------------------------------------
 
     async def post(self, request: Request) -> Response:
-        """Start or stop a query, or add elements to a push stream."""
+        """Start or stop a query, reset a stream, or add elements to a push stream."""
         self.access.write(request)
         name = request.path_params["name"]
         if name in self.host.queries:
@@ -72,20 +73,32 @@ class Control:
         stream = self.host.streams.get(name)
         if stream is None:
             raise Problem(404, f"There is no {name}")
-        if stream.log is None:
-            detail = f"{name} has a source of its own"
-            raise Problem(405, "Nothing can be added to this stream", detail, headers={"Allow": "GET, HEAD"})
         content = await limits.body(request, self.host.limits.body)
         media = media_type(request.headers.get("content-type"))
+        if media not in push.MEDIA_TYPES and content.strip().lower() == _RESET:
+            return await self._reset(name)
+        if stream.log is None:
+            detail = f"{name} has a source of its own; the only command that it takes is reset"
+            raise Problem(405, "Nothing can be added to this stream", detail, headers={"Allow": "GET, HEAD"})
+        clock = self.host.clock_of(stream), stream.config.lateness
         try:
             accepted = await run_in_threadpool(
-                push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog
+                push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog, *clock
             )
         except Problem as problem:
+            stream.refused += len(problem.more.get("bad", ()))
             self.counters.pushed(name, 0, len(problem.more.get("bad", ())))
             raise
-        self.counters.pushed(name, accepted.elements, len(accepted.bad))
+        stream.refused += len(accepted.bad)
+        self.counters.pushed(name, accepted.elements, len(accepted.bad) + accepted.ahead)
         return JSONResponse(accepted.json(), 202)
+
+    async def _reset(self, name: str) -> Response:
+        try:
+            await run_in_threadpool(self.host.reset_stream, name)
+        except KeyError:  # it went meanwhile
+            raise Problem(404, f"There is no {name}") from None
+        return JSONResponse(self._stream(self.host.streams[name], self.host.metrics()))
 
     async def _command(self, request: Request, name: str) -> Response:
         content = await limits.body(request, self.host.limits.query)
@@ -134,7 +147,7 @@ class Control:
             "variables": [] if handle is None else list(handle.info.columns),
             "stream": query.stream,
             "running": handle is not None and handle.running,
-            "error": query.error or metrics.failure,
+            "error": query.failure,
             "instants": metrics.instants,
             "rows": metrics.rows,
             "milliseconds": metrics.milliseconds,
@@ -153,6 +166,7 @@ class Control:
             "elements": metrics.read,
             "late": metrics.late,
             "bad": metrics.bad,
+            "ahead": metrics.ahead,
             "rate": metrics.rate,
             "lag": metrics.lag,
             "held": metrics.live,

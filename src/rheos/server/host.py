@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING, Any
 from rheos.algebra.streams import Window
 from rheos.engine import Engine
 from rheos.errors import QuerySyntaxError, RheosError
+from rheos.runtime.buffers import NEVER
 from rheos.runtime.evaluation import Evaluation
 from rheos.runtime.hosting import Hosting
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.registry import Handle
 from rheos.server.answers import AnswerLog, Writer
 from rheos.server.config import Config, StreamConfig, stream_of
+from rheos.server.health import Health
 from rheos.server.logs import log
 from rheos.server.problems import Problem
 from rheos.server.rates import Rates
 from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
+from rheos.sources.ahead import HOUR
 from rheos.sources.push import PushLog
 from rheos.syntax import ast, parse
 
@@ -40,13 +43,15 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass
 class Stream:
-    """A stream with a source: `log` is that of a push stream; `described` is what a client made it of."""
+    """A stream with a source: `log` is that of a push stream; `described` is what a client made it of, and
+    `refused` counts the lines from clients that were no elements."""
 
     name: str
     iri: str
     config: StreamConfig
     log: PushLog | None = None
     described: Mapping[str, Any] | None = None
+    refused: int = 0
 
 
 @dataclass
@@ -61,6 +66,11 @@ class Query:
     @property
     def name(self) -> str:
         return self.kept.name
+
+    @property
+    def failure(self) -> str | None:
+        """Why it does not run although somebody wants it to."""
+        return self.error or (None if self.handle is None else self.handle.metrics.failure)
 
     @property
     def stream(self) -> str | None:
@@ -102,6 +112,7 @@ class Host:
             self._state.close()
             raise
         self.views = Views(self.engine, config.limits)
+        self.health = Health(self)
 
     # --- begin and end -------------------------------------------------------------------------------
 
@@ -146,12 +157,18 @@ class Host:
             )
         iri = config.iri or self.base + config.name
         if config.is_push:
-            pushed = PushLog(self.config.state / "pushed" / config.name)
+            ahead = HOUR if config.ahead == "auto" else config.ahead
+            pushed = PushLog(self.config.state / "pushed" / config.name, ahead)
             self.engine.add_stream(iri, pushed.source, lateness=config.lateness, idle=config.idle)
         else:
             pushed = None
             self.engine.add_stream(
-                iri, config.source or "", lateness=config.lateness, idle=config.idle, follow=config.follow
+                iri,
+                config.source or "",
+                lateness=config.lateness,
+                idle=config.idle,
+                follow=config.follow,
+                ahead=config.ahead,
             )
         self.streams[config.name] = Stream(config.name, iri, config, pushed, described)
 
@@ -406,6 +423,20 @@ class Host:
             stream.log.forget()
             stream.log.close()
 
+    def reset_stream(self, name: str) -> None:
+        """Start the clock of a stream anew; see `Engine.reset_stream`."""
+        with self._lock:
+            stream = self.streams[name]
+            self.engine.reset_stream(stream.iri)
+            if stream.log is not None:
+                stream.log.high = NEVER
+
+    def clock_of(self, stream: Stream) -> int:
+        """The highest time of a stream so far, as far as it has been read."""
+        loop = self.engine.streaming.loop
+        progress = None if loop is None else loop.progress.get(f"<{stream.iri}>")
+        return NEVER if progress is None else progress.high
+
     @contextmanager
     def _paused(self) -> Iterator[None]:
         """A block in which no stream flows: sources cannot come or go else."""
@@ -443,6 +474,7 @@ class Host:
             self._guarded(self.views.close_unasked)
             self._guarded(self._note_failures)
             self._guarded(self._note_rates)
+            self._guarded(self.health.look)
             failure = self.engine.streaming.failure
             if failure is None:
                 if self.runs and time.monotonic() - well > _LONGEST_PAUSE:

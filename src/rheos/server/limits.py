@@ -31,6 +31,7 @@ class Limits:
     at_once: int = 8  # queries over static data that run at the same time
     slow: float = 10.0  # how long a subscriber may take nothing
     unasked: float = 300.0  # after so long a view that nobody has asked for is dropped
+    behind: float = 30.0  # how long elements may wait to be evaluated before /health says so
 
 
 async def body(request: Request, most: int) -> bytes:

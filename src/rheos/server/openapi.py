@@ -120,6 +120,7 @@ _STREAM: Json = {
         "elements": _COUNT,
         "late": _COUNT,
         "bad": _COUNT,
+        "ahead": _COUNT,
         "rate": {"type": "number"},
         "lag": {"type": ["number", "null"]},
         "held": _COUNT,
@@ -130,9 +131,11 @@ _STREAM: Json = {
 }
 _ACCEPTED: Json = {
     "type": "object",
-    "required": ["accepted", "bad"],
+    "required": ["accepted", "late", "ahead", "bad"],
     "properties": {
         "accepted": _COUNT,
+        "late": {**_COUNT, "description": "of those that were accepted, as far as it can be told by now"},
+        "ahead": {**_COUNT, "description": "not accepted: too far ahead of the clock"},
         "bad": {
             "type": "array",
             "items": {
@@ -149,6 +152,7 @@ _DESCRIBED: Json = {
         "iri": {"type": "string", "format": "uri"},
         "lateness": {"type": "string", "pattern": "^[0-9]{1,4}(ms|s|m|h|d)$"},
         "idle": {"type": "string", "pattern": "^[0-9]{1,4}(ms|s|m|h|d)$"},
+        "ahead": {"type": "string", "pattern": "^([0-9]{1,4}(ms|s|m|h|d)|none)$"},
         "window": {"type": "string", "examples": ["physical/100", "logical/PT1H/PT10M"]},
     },
 }
@@ -266,9 +270,9 @@ _CONTROL: Json = {
             **_PUT,
         },
         "post": operation(
-            "Start or stop a query; add elements to a push stream",
+            "Start or stop a query; reset a stream; add elements to a push stream",
             {
-                "200": json_reply("The query", refer("Query")),
+                "200": json_reply("The query, or the stream", _EITHER),
                 "202": json_reply("The elements are on the disk", refer("Accepted")),
                 **problems(
                     _400="There is no such command, or no element in the body",
@@ -408,14 +412,26 @@ _PROTOCOL: Json = {
     }
 }
 
+_TROUBLES: Json = {"type": "object", "additionalProperties": _TEXT, "description": "what is wrong, by name"}
+_HEALTH: Json = {
+    "type": "object",
+    "required": ["status"],
+    "properties": {
+        "status": {"enum": ["ok", "degraded", "starting", "failing"]},
+        "detail": _TEXT,
+        "streams": _TROUBLES,
+        "queries": _TROUBLES,
+    },
+}
+
 _OPERATION: Json = {
     "/metrics": {"get": operation("Metrics for Prometheus", {"200": reply("Metrics", "text/plain")})},
     "/health": {
         "get": operation(
             "Whether streams flow",
             {
-                "200": json_reply("They do", {"type": "object"}),
-                "503": json_reply("They do not", {"type": "object"}),
+                "200": json_reply("They do, be it with troubles", _HEALTH),
+                "503": json_reply("They do not", _HEALTH),
             },
         )
     },

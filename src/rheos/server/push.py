@@ -3,17 +3,21 @@ them goes out."""
 
 from __future__ import annotations
 
+import time
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyoxigraph as ox
 
+from rheos.runtime.buffers import NEVER
 from rheos.server.problems import Problem
 from rheos.sources.chunks import BadLine, Chunk
 from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, stands_for
+from rheos.sources.times import Microseconds
 from rheos.store import formats
 from rheos.store.lines import reason_of
 
@@ -31,19 +35,26 @@ _SHOWN = 200  # characters of a bad line
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """How many elements are on the disk, and which lines were none."""
+    """How many elements are on the disk, how many of them are late, how many others were too far ahead, and
+    which lines were none."""
 
     elements: int
+    late: int
+    ahead: int
     bad: tuple[BadLine, ...]
 
     def json(self) -> dict[str, Any]:
-        return {"accepted": self.elements, "bad": shown(self.bad)}
+        counts = {"accepted": self.elements, "late": self.late, "ahead": self.ahead}
+        return {**counts, "bad": shown(self.bad)}
 
 
-def accept(log: PushLog, stream: str, body: bytes, media: str, backlog: int) -> Accepted:
+def accept(
+    log: PushLog, stream: str, body: bytes, media: str, backlog: int, clock: int = NEVER, lateness: int = 0
+) -> Accepted:
     """Put the elements of a body into a log: all that are right, or a Problem if none is.
 
-    `stream` is the stream's IRI, against which those of the body are resolved.
+    `stream` is the stream's IRI, against which those of the body are resolved; `clock` is the highest time
+    that was read of it.
     """
     format = MEDIA_TYPES.get(media)
     if format is None:
@@ -56,17 +67,29 @@ def accept(log: PushLog, stream: str, body: bytes, media: str, backlog: int) -> 
         detail = "the stream has more elements that wait to be evaluated than it may"
         raise Problem(503, "The server is behind", detail, headers={"Retry-After": "5"})
     chunk = read(body, format, stream)
-    count = chunk.elements.num_rows
+    count, late, ahead = chunk.elements.num_rows, 0, 0
     if chunk.bad and not count:
         detail = f"line {chunk.bad[0].line}: {chunk.bad[0].reason}"
         raise Problem(400, "There is no element in the body", detail, bad=shown(chunk.bad))
     if count:
         plain = format == formats.N_QUADS and chunk.lines and stands_for(body, chunk)
+        late = late_of(chunk, max(clock, log.high), lateness, log.ahead)
         try:
-            log.append(chunk.elements, body if plain else None)
+            ahead = log.append(chunk.elements, body if plain else None)
         except OSError as error:
             raise Problem(507, "The elements could not be stored", error.strerror) from error
-    return Accepted(count, chunk.bad)
+    return Accepted(count - ahead, late, ahead, chunk.bad)
+
+
+def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
+    """How many elements will be late when they are evaluated. Others may push at the same time, so only the
+    evaluation knows for sure."""
+    now = time.time_ns() // 1000
+    times: Microseconds = chunk.elements.column("time").to_numpy()
+    times = np.where(times == UNTIMED, now, times)
+    times = times if ahead is None else times[times <= now + ahead]
+    seen = np.maximum.accumulate(np.concatenate(([clock], times)))[:-1]
+    return int(np.count_nonzero(times < seen - lateness))
 
 
 def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:

@@ -25,6 +25,7 @@ STREAMS = (
     ("stream_elements_total", "counter", "Elements read.", "read"),
     ("stream_late_total", "counter", "Elements that came too late.", "late"),
     ("stream_bad_total", "counter", "Elements that could not be read.", "bad"),
+    ("stream_ahead_total", "counter", "Elements that were too far ahead of the clock.", "ahead"),
     ("stream_rate", "gauge", "Elements a second lately.", "rate"),
     ("stream_lag_seconds", "gauge", "How far the time of a live stream is behind the clock.", "lag"),
     ("stream_held", "gauge", "Elements that some window can still see.", "live"),
@@ -66,9 +67,10 @@ class Reports:
     async def health(self, request: Request) -> Response:
         if self.host.failure is not None:
             return JSONResponse({"status": "failing", "detail": self.host.failure}, 503)
-        return JSONResponse(
-            {"status": "ok" if self.host.runs else "starting"}, 200 if self.host.runs else 503
-        )
+        if not self.host.runs:
+            return JSONResponse({"status": "starting"}, 503)
+        troubles = self.host.health.troubles()
+        return JSONResponse({"status": "degraded" if troubles else "ok", **troubles})
 
     async def metrics(self, request: Request) -> Response:
         text = await run_in_threadpool(self.text)

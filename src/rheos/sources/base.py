@@ -5,13 +5,13 @@ two offsets into parts (`parts`, in the driver), and reads a part (`read`, in a 
 Offsets are small values that JSON can hold; the same two offsets always give the same elements in the
 same order, so that a batch can be read again after a crash. A source is pickled on its way to Spark.
 
-To add one (Kafka, MQTT, …): a class with these methods, and its name for URLs in `sources.SCHEMES`.
+To add one (Kafka, MQTT, …): a class with these methods, and its name for URLs in `sources.opening.SCHEMES`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from rheos.sources.chunks import Chunk
@@ -27,9 +27,17 @@ PART_BYTES = 32 << 20
 
 
 class Source(ABC):
-    """A stream's way in. A `live` one may fall silent without having ended: then the idle timeout counts."""
+    """A stream's way in. A `live` one may fall silent without having ended: then the idle timeout counts.
+    `ahead` is how far ahead of the clock its elements may be if nobody says otherwise (microseconds; None: no
+    bound).
+
+    A source has one partition, number 0, or several: each has its own order, and `Chunk.partition` says whose
+    elements a chunk has. All of them should show up in the first batch, if only with an empty chunk: what is
+    complete without a partition that shows up later stays so.
+    """
 
     live: bool = False
+    ahead: int | None = None
 
     @abstractmethod
     def begin(self) -> Offset:
@@ -44,6 +52,10 @@ class Source(ABC):
     def ended(self, offset: Offset) -> bool:
         """Whether nothing will ever come after the offset."""
 
+    def ended_partitions(self, offset: Offset) -> Set[int]:
+        """The partitions of which nothing will ever come after the offset, where others go on."""
+        return frozenset()
+
     @abstractmethod
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
         """What is between two offsets, in pieces of about that size, in their order: tasks read them at the
@@ -55,3 +67,6 @@ class Source(ABC):
 
     def committed(self, offset: Offset) -> None:  # noqa: B027  most sources have nothing to let go of
         """What is before the offset will not be read again."""
+
+    def skip(self) -> None:  # noqa: B027  most sources have no elements of their own that wait
+        """Read no element any more that has come so far: the stream's clock starts anew."""

@@ -45,19 +45,22 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no element: its number from 1 (in the chunk, at first), its text, and why."""
+    """A line that is not taken: its number from 1 (in the chunk, at first), its text, and why. `kind` is
+    `bad` if it is no element, `ahead` if its time is too far in the future."""
 
     line: int
     text: str
     reason: str
+    kind: str = "bad"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """The elements of some lines of one place (a file), in their order, and the lines that are none.
 
-    `first` says that the place begins here, so that line numbers count from it; `ended` that the stream does
-    not go on. `without_zone` times had no time zone. A document has no lines to speak of: `lines` is 0.
+    All are of one `partition` of the stream, which ends here if the chunk is its `last`. `first` says that
+    the place begins here, so that line numbers count from it. `without_zone` times had no time zone. A
+    document has no lines to speak of: `lines` is 0.
     """
 
     elements: pa.RecordBatch
@@ -66,6 +69,8 @@ class Chunk:
     first: bool = False
     bad: tuple[BadLine, ...] = ()
     without_zone: int = 0
+    partition: int = 0
+    last: bool = False
 
     def pack(self, folder: str | None = None, name: str = "") -> Packed:
         """As a value or, if it is large and there is a folder for such, as a file of that name."""
@@ -86,8 +91,10 @@ class Chunk:
             "place": self.place,
             "lines": self.lines,
             "first": self.first,
-            "bad": [[bad.line, bad.text, bad.reason] for bad in self.bad],
+            "bad": [[bad.line, bad.text, bad.reason, bad.kind] for bad in self.bad],
             "without_zone": self.without_zone,
+            "partition": self.partition,
+            "last": self.last,
         }
         batch = self.elements.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
         with pa.ipc.new_stream(sink, batch.schema) as writer:

@@ -3,6 +3,10 @@ the order of their names.
 
 Files of lines are cut at any byte: a part owns the lines that begin in it. Other formats are documents and
 read as a whole.
+
+A file that has been read may grow, if it is followed, or go. It may not get shorter or be replaced by
+another: elements would be missing, and nobody would know. So an offset has, beside how far each file was
+read, a checksum of what stands before that place.
 """
 
 from __future__ import annotations
@@ -10,7 +14,9 @@ from __future__ import annotations
 import glob
 import gzip
 import os
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +28,13 @@ from rheos.sources.lines import read_chunks
 
 _GZIP = b"\x1f\x8b"
 _SIP = 1 << 16
+_LOOKED_AT = 256  # bytes before a place: enough for a line, or for most of one
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource(Source):
-    """An offset is how far each file was read, by its path, in the order in which they were found."""
+    """An offset is how far each file was read, by its path, in the order in which they were found, and what
+    was found before that place: its checksum, and when the file had been changed."""
 
     pattern: str
     blank_prefix: str = ""
@@ -55,23 +63,27 @@ class FileSource(Source):
         return sorted(path for path in glob.glob(self.pattern, recursive=True) if os.path.isfile(path))
 
     def begin(self) -> Offset:
-        return {"files": {}, "ended": False}
+        return {"files": {}, "seen": {}, "ended": False}
 
     def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
         if offset["ended"]:
             return offset
-        files = dict(offset["files"])
+        files, seen = dict(offset["files"]), dict(offset.get("seen", {}))
         files.update((path, 0) for path in self.files() if path not in files)
         left, whole = most, True
         for path, position in files.items():
-            end, whole = self._readable(path, position, left)
-            files[path] = end
+            try:
+                end, whole = self._readable(path, position, seen.get(path), left)
+                if end > position:
+                    files[path], seen[path] = end, list(what_is_before(path, end))
+            except FileNotFoundError:  # it was taken away: nothing more comes of it
+                end, whole = position, True
             left -= end - position
             # One file after the other: the next begins when this one is read to its end.
             if not whole or left <= 0:
                 whole = whole and path == list(files)[-1]
                 break
-        return {"files": files, "ended": whole and not self.follow}
+        return {"files": files, "seen": seen, "ended": whole and not self.follow}
 
     def ended(self, offset: Offset) -> bool:
         return bool(offset["ended"])
@@ -80,34 +92,47 @@ class FileSource(Source):
         parts: list[Part] = []
         for path, until in end["files"].items():
             position = start["files"].get(path, 0)
-            if until > position and self._is_whole(path):
-                parts.append({"path": path, "whole": True})
+            # Where to look at what, to know that it is the same file still.
+            seen = [until, end.get("seen", {}).get(path, [None])[0]]
+            with named(path):
+                whole = until > position and self._is_whole(path)
+            if whole:
+                parts.append({"path": path, "whole": True, "seen": seen})
                 continue
             while position < until:
                 cut = min(position + size, until)
                 if until - cut < size // 4:
                     cut = until
-                parts.append({"path": path, "start": position, "end": cut})
+                parts.append({"path": path, "start": position, "end": cut, "seen": seen})
                 position = cut
         return parts
 
     def read(self, part: Part) -> Iterator[Chunk]:
         path = part["path"]
-        if part.get("whole"):
-            yield from self._document(path)
-            return
-        text = read_range(path, part["start"], part["end"])
-        yield from read_chunks(text, self.blank_prefix, path, first=part["start"] == 0)
+        with named(path):
+            length, checksum = part["seen"]
+            if checksum is not None and what_is_before(path, length)[0] != checksum:
+                raise replaced(path)
+            if part.get("whole"):
+                yield from self._document(path, length)
+                return
+            text = read_range(path, part["start"], part["end"])
+            yield from read_chunks(text, self.blank_prefix, path, first=part["start"] == 0)
 
-    def _readable(self, path: str, position: int, most: int) -> tuple[int, bool]:
-        """How far a file can be read now, and whether that is its end."""
-        try:
-            size = os.stat(path).st_size
-        except OSError:  # it was taken away: nothing more comes of it
-            return position, True
-        if size <= position:
+    def _readable(self, path: str, position: int, seen: Sequence[int] | None, most: int) -> tuple[int, bool]:
+        """How far a file can be read now, and whether that is its end; LoadError if it is not the file that
+        was read so far."""
+        found = os.stat(path)
+        size = found.st_size
+        if size < position:
+            raise shorter(path, size, position)
+        if seen is not None and found.st_mtime_ns != seen[1] and what_is_before(path, position)[0] != seen[0]:
+            raise replaced(path)
+        if size == position:
             return position, True
         if self._is_whole(path):
+            if position:
+                raise LoadError("the document was changed after it had been read", path)
             return size, True
         end = min(size, position + most)
         if end < size:
@@ -120,11 +145,16 @@ class FileSource(Source):
     def _is_whole(self, path: str) -> bool:
         return is_gzip(path) or is_document(path)
 
-    def _document(self, path: str) -> Iterator[Chunk]:
+    def _document(self, path: str, length: int) -> Iterator[Chunk]:
         with open(path, "rb") as file:
             data = file.read()
+        if len(data) < length:
+            raise shorter(path, len(data), length)
         if data.startswith(_GZIP):
-            data = gzip.decompress(data)
+            try:
+                data = gzip.decompress(data)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise LoadError(f"it cannot be decompressed: {error}", path) from None
         name = path.removesuffix(".gz")
         if is_document(name, data[:_SIP]):
             yield read_document(data, name, self.blank_prefix)
@@ -142,9 +172,40 @@ def is_gzip(path: str) -> bool:
         return file.read(2) == _GZIP
 
 
-def read_range(path: str, start: int, end: int) -> bytes:
-    """The lines of a file that begin at a byte of the range: the last one may end after it."""
+def what_is_before(path: str, position: int) -> tuple[int, int]:
+    """The checksum of what stands before a place of a file, and when the file was changed."""
     with open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_size < position:
+            raise shorter(path, found.st_size, position)
+        file.seek(max(0, position - _LOOKED_AT))
+        return zlib.crc32(file.read(min(position, _LOOKED_AT))), found.st_mtime_ns
+
+
+def shorter(path: str, size: int, read: int) -> LoadError:
+    return LoadError(f"the file has {size} bytes, but there were {read}: it was truncated or replaced", path)
+
+
+def replaced(path: str) -> LoadError:
+    return LoadError("this is not the file that was read before: it was replaced", path)
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """A block that reads a file: if that cannot be done, the error names it."""
+    try:
+        yield
+    except OSError as error:
+        raise LoadError(f"it can no longer be read: {error.strerror}", path) from None
+
+
+def read_range(path: str, start: int, end: int) -> bytes:
+    """The lines of a file that begin at a byte of the range: the last one may end after it. LoadError if the
+    file has not all of the range."""
+    with named(path), open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < end:
+            raise shorter(path, size, end)
         if start > 0:
             file.seek(start - 1)
             start += len(file.readline()) - 1

@@ -3,12 +3,16 @@
 Terms are N-Triples (`<http://ex/a>`, `"text"@en`, `_:b`); an absolute IRI without its brackets is understood,
 and an object that is a number or a truth value becomes a literal. `time` is a timestamp or the text of an
 xsd:dateTime; with a column `end` the element has an interval. Rows are checked like the lines of a file.
+
+A column `partition` (a whole number, as Kafka's source has it) says which partition of the stream a row is
+of; without one that is the number of Spark's partition that it comes in, which is the same in every batch
+only where the source sees to it. Within a partition rows are in the order in which Spark has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,8 +24,9 @@ from rheos.sources.reader import SCHEMA, row
 from rheos.terms import XSD
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
+PARTITION = "partition"
 _COLUMNS = ("subject", "predicate", "object", "time")
 _BARE_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"]*$"
 
@@ -39,12 +44,27 @@ def chunked(frame: DataFrame, stream: str, blank_prefix: str) -> DataFrame:
     if not frame.isStreaming:
         raise RheosError("this DataFrame is not a stream: make it with spark.readStream")
     columns = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
-    return map_in_arrow(frame.select(*columns), Chunks(stream, blank_prefix), SCHEMA)
+    return map_in_arrow(frame.select(*columns, partition(frame)), Chunks(stream, blank_prefix), SCHEMA)
+
+
+def partition(frame: DataFrame) -> Column:
+    """The partition of a row. Tasks could not tell: there, DataFrames are one with others."""
+    from pyspark.sql import functions as sql
+    from pyspark.sql.types import IntegralType
+
+    if PARTITION not in frame.columns:
+        return sql.spark_partition_id().cast("long").alias(PARTITION)
+    kind = frame.schema[PARTITION].dataType
+    if not isinstance(kind, IntegralType):
+        raise RheosError(
+            f"the column {PARTITION} of a DataFrame has whole numbers, not {kind.simpleString()}"
+        )
+    return sql.coalesce(sql.col(PARTITION).cast("long"), sql.lit(-1)).alias(PARTITION)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """What the tasks do: the order of the rows is that of partitions, and in them of rows."""
+    """What the tasks do: a chunk has rows of one partition, in the order of Spark's partitions and rows."""
 
     stream: str
     blank_prefix: str
@@ -53,11 +73,18 @@ class Chunks:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        partition = context.partitionId() if context is not None else 0
-        for number, batch in enumerate(batches):
-            if batch.num_rows:
-                chunk = read_lines(lines(batch), self.blank_prefix, "DataFrame")
-                yield row(self.stream, partition, number, False, chunk.pack())
+        task = context.partitionId() if context is not None else 0
+        parts = (part for batch in batches for part in by_partition(batch))
+        for number, (partition, rows) in enumerate(parts):
+            chunk = read_lines(lines(rows), self.blank_prefix, f"DataFrame, partition {partition}")
+            yield row(self.stream, task, number, False, replace(chunk, partition=partition).pack())
+
+
+def by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of each partition, in their order."""
+    numbers = batch.column(PARTITION)
+    for number in sorted(pc.unique(numbers).to_pylist()):
+        yield number, batch.filter(pc.equal(numbers, number))
 
 
 def lines(batch: pa.RecordBatch) -> bytes:

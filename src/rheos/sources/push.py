@@ -5,14 +5,19 @@ any of them can be read with `--stream`. What was given to `append` at once is a
 comment with their length and checksum. A record that a crash left unfinished is taken away when the log is
 opened again; nobody was told that it is there.
 
+An element that is too far ahead of the clock when it comes is not taken. A comment in its place has it and
+the reason, so that whoever reads the log, however often, makes the same dead letter of it.
+
 A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
-seen is never lost, even with the machine, so that the same two offsets always give the same elements.
+seen is never lost, even with the machine, so that the same two offsets always give the same elements. What is
+before `skipped` is no longer read: the stream was reset, or taken away and made again.
 """
 
 from __future__ import annotations
 
 import errno
 import itertools
+import json
 import mmap
 import os
 import re
@@ -25,13 +30,16 @@ from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
-from rheos.runtime.buffers import NEVER
+from rheos.errors import LoadError
+from rheos.runtime.buffers import FOREVER, NEVER
+from rheos.sources.ahead import HOUR, Ahead, without
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
-from rheos.sources.chunks import Chunk
+from rheos.sources.chunks import BadLine, Chunk, no_elements
 from rheos.sources.files import last_newline, read_range
 from rheos.sources.lines import read_chunks
 from rheos.sources.standard_input import parts_of, segments
@@ -40,9 +48,11 @@ from rheos.terms import XSD
 SEGMENT_BYTES = 16 << 20
 UNTIMED = NEVER  # the time of an element that gets the clock's when it is appended
 _PLACE = "pushed"
-_DURABLE, _TAKEN = "durable", "taken"  # files with a number of bytes: on the disk, and given to batches
+# Files with a number of bytes: on the disk, given to batches, and not to be read any more.
+_DURABLE, _TAKEN, _SKIPPED = "durable", "taken", "skipped"
 _NUMBER = struct.Struct("<q")
 _END = re.compile(rb"(?m)^# end ([0-9]+) ([0-9a-f]{8})\n")
+_AHEAD = re.compile(rb"(?m)^# ahead (.*)\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,8 @@ class PushSource(Source):
             if end <= position:
                 continue
             # Files before this one may have gone, with a stream of this name that was taken away.
+            if start > max(position, self._skipped()):
+                raise LoadError("the elements before this file were here, and are not any more", str(path))
             position = max(position, start)
             if end - position <= most:
                 most -= end - position
@@ -78,12 +90,27 @@ class PushSource(Source):
         return False
 
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
-        return parts_of(self.folder, start["position"], end["position"], size)
+        begin = max(start["position"], self._skipped())
+        return parts_of(self.folder, begin, end["position"], size)
 
     def read(self, part: Part) -> Iterator[Chunk]:
-        text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
+        # It may have been reset after the batch was planned.
+        begin = max(part["start"], self._skipped())
+        if begin >= part["end"]:
+            return
+        text = read_range(part["path"], begin - part["first"], part["end"] - part["first"])
+        refused = tuple(_refused(text))
+        if refused:
+            yield Chunk(no_elements(), _PLACE, first=begin == 0, bad=refused)
         # The log has its own names for blank nodes already.
-        yield from read_chunks(text, "", _PLACE, first=part["start"] == 0)
+        yield from read_chunks(text, "", _PLACE, first=begin == 0)
+
+    def skip(self) -> None:
+        folder = Path(self.folder)
+        _put_number(folder / _SKIPPED, _number(folder / _DURABLE), durable=True)
+
+    def _skipped(self) -> int:
+        return _number(Path(self.folder) / _SKIPPED)
 
     def committed(self, offset: Offset) -> None:
         """Let go of the files that have been read, but for the last, which may still grow."""
@@ -99,18 +126,36 @@ class _Waiting:
     elements: pa.RecordBatch
     text: bytes | None
     done: bool = False
+    ahead: int = 0
+    high: int = NEVER
     failure: OSError | None = None
 
-    def record(self, now: int) -> bytes:
-        text = lines(self.elements, now) if self.text is None else self.text
+    def record(self, now: int, allowed: int | None) -> bytes:
+        text = self._lines(now, allowed)
         return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
+
+    def _lines(self, now: int, allowed: int | None) -> bytes:
+        ahead = Ahead(now, FOREVER if allowed is None else allowed)
+        rows = ahead.beyond(self.elements)
+        self.ahead = len(rows)
+        self.high = highest(without(self.elements, rows), now)
+        if not len(rows):
+            return lines(self.elements, now) if self.text is None else self.text
+        refused = self.elements.take(pa.array(rows))
+        times = refused.column("time").to_pylist()
+        texts = lines(refused, now).decode().splitlines()
+        told = [{"text": text, "reason": ahead.reason(at)} for text, at in zip(texts, times, strict=True)]
+        comments = "".join(f"# ahead {json.dumps(item)}\n" for item in told)
+        return lines(without(self.elements, rows), now) + comments.encode()
 
 
 @dataclass
 class PushLog:
-    """The writing end of a log; any thread may append. One process at a time has it open."""
+    """The writing end of a log; any thread may append. One process at a time has it open. `ahead` is how far
+    ahead of the clock an element may be, in microseconds; None: as far as it likes."""
 
     folder: Path
+    ahead: int | None = HOUR
     _pending: list[_Waiting] = field(default_factory=list)
     _adding: threading.Lock = field(default_factory=threading.Lock)
     _writing: threading.Lock = field(default_factory=threading.Lock)
@@ -128,6 +173,7 @@ class PushLog:
         self._file = FileIO(str(path), "ab")
         self.position = self._start + path.stat().st_size
         self._clock = 0
+        self.high = NEVER  # the highest time that was appended
         self._mark_file = (self.folder / _DURABLE).open("w+b")
         self._mark_file.write(_NUMBER.pack(self.position))
         self._mark_file.flush()
@@ -143,8 +189,9 @@ class PushLog:
         first, _ = segments(str(self.folder))[0]
         return self.position - max(first, _number(self.folder / _TAKEN))
 
-    def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> None:
-        """Have elements on the disk, all of them or none; OSError if that cannot be done.
+    def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> int:
+        """Have elements on the disk, all of them or none; OSError if that cannot be done. How many of them
+        were too far ahead, and are only there to become dead letters.
 
         `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first
         writes for all who wait, so that they share the wait for the disk.
@@ -159,6 +206,7 @@ class PushLog:
                 self._write(together)
         if waiting.failure is not None:
             raise waiting.failure
+        return waiting.ahead
 
     def _write(self, together: Sequence[_Waiting]) -> None:
         failure = None
@@ -167,10 +215,11 @@ class PushLog:
                 raise OSError(errno.EBADF, "the stream was taken away")
             # The clock of a stream does not go back, or elements that came at the same moment would be late.
             self._clock = max(self._clock, time.time_ns() // 1000)
-            records = b"".join(waiting.record(self._clock) for waiting in together)
+            records = b"".join(waiting.record(self._clock, self.ahead) for waiting in together)
             if self.position - self._start >= SEGMENT_BYTES:
                 self._roll()
             self._put(records)
+            self.high = max(self.high, *(waiting.high for waiting in together))
         except OSError as error:
             failure = error
         for waiting in together:
@@ -198,6 +247,7 @@ class PushLog:
         """Take away all that is in the log: a stream of this name that is made again goes on behind it."""
         with self._writing:
             self._roll()
+            self.source.skip()
             for start, path in segments(str(self.folder)):
                 if start < self._start:
                     path.unlink(missing_ok=True)
@@ -219,6 +269,12 @@ def lines(elements: pa.RecordBatch, now: int) -> bytes:
     return joined(concatenated(*cells, starts, ends, ".\n", between=" "))
 
 
+def highest(elements: pa.RecordBatch, now: int) -> int:
+    """The highest time of elements, as they are appended now."""
+    times = elements.column("time").to_numpy()
+    return int(np.where(times == UNTIMED, now, times).max(initial=NEVER))
+
+
 def moment(time: int, now: int) -> str:
     time = now if time == UNTIMED else time
     return f'"{time_text(time)}"^^<{XSD}dateTime>'
@@ -226,8 +282,8 @@ def moment(time: int, now: int) -> str:
 
 def stands_for(text: bytes, chunk: Chunk) -> bool:
     """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
-    another name, none looks like the end of a record. To write them anew takes longer than to read them."""
-    if chunk.bad or not text.endswith(b"\n") or b"_:" in text or b"# end " in text:
+    another name, none looks like a comment of the log. To write them anew takes longer than to read them."""
+    if chunk.bad or not text.endswith(b"\n") or any(mark in text for mark in (b"_:", b"# end ", b"# ahead ")):
         return False
     times = chunk.elements.column("time")
     return not len(times) or int(pc.min(times).as_py()) != UNTIMED
@@ -242,13 +298,23 @@ def _number(path: Path) -> int:
     return int(_NUMBER.unpack(content)[0]) if len(content) == _NUMBER.size else 0
 
 
-def _put_number(path: Path, number: int) -> None:
+def _put_number(path: Path, number: int, *, durable: bool = False) -> None:
     """Replace the number in a file, so that whoever reads it has the one or the other."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         os.pwrite(descriptor, _NUMBER.pack(number), 0)
+        if durable:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    if durable:
+        _sync(path.parent)
+
+
+def _refused(text: bytes) -> Iterator[BadLine]:
+    """The elements that were too far ahead."""
+    for found in _AHEAD.finditer(text):
+        yield BadLine(text.count(b"\n", 0, found.start()) + 1, **json.loads(found[1]), kind="ahead")
 
 
 def _new_segment(folder: Path, position: int) -> Path:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from rheos.sources.base import PART_BYTES, Offset, Part, Source
-from rheos.sources.chunks import Packed
+from rheos.sources.chunks import Chunk, Packed, no_elements
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -67,11 +67,13 @@ class Streams:
 
 @dataclass
 class StreamPart(InputPartition):
-    """A part of a stream; `part` numbers those of a batch in their order. With no part, the stream's end."""
+    """A part of a stream; `number` counts those of a batch in their order. With no part it is the end of a
+    partition, or of the stream."""
 
     stream: str
     number: int
-    part: Part | None
+    part: Part | None = None
+    partition: int | None = None
 
     def __post_init__(self) -> None:
         super().__init__(self.number)
@@ -117,13 +119,19 @@ class StreamsReader(DataSourceStreamReader):
                 StreamPart(name, len(parts) + i, part)
                 for i, part in enumerate(source.parts(before, after, self.streams.part_bytes))
             ]
+            for partition in sorted(source.ended_partitions(after) - source.ended_partitions(before)):
+                parts.append(StreamPart(name, len(parts), partition=partition))
             if source.ended(after):
-                parts.append(StreamPart(name, len(parts), None))
+                parts.append(StreamPart(name, len(parts)))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, StreamPart)
         stream, part = partition.stream, partition.part
+        if part is None and partition.partition is not None:
+            end = Chunk(no_elements(), partition=partition.partition, last=True)
+            yield row(stream, partition.number, 0, False, end.pack())
+            return
         if part is None:
             yield row(stream, partition.number, 0, True, Packed(None, None))
             return

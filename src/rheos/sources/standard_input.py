@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from pathlib import Path
 
+from rheos.errors import LoadError
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import last_newline, read_range
@@ -82,15 +83,19 @@ def segments(folder: str) -> list[tuple[int, Path]]:
 
 
 def parts_of(folder: str, start: int, end: int, size: int) -> list[Part]:
-    """What lies between two positions of files that follow one another, in parts of at most some bytes."""
+    """What lies between two positions of files that follow one another, in parts of at most some bytes;
+    LoadError if they have not all of it."""
     parts: list[Part] = []
+    position = start
     for first, path in segments(folder):
-        position = max(start, first)
         until = min(end, first + path.stat().st_size)
-        while position < until:
+        while first <= position < until:
             cut = min(position + size, until)
             parts.append({"path": str(path), "first": first, "start": position, "end": cut})
             position = cut
+    if position < end:
+        missing = os.path.join(folder, f"{position:020}.nq")
+        raise LoadError(f"the bytes {position} to {end} were here, and are not any more", missing)
     return parts
 
 

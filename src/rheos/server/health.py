@@ -1,0 +1,83 @@
+"""How a server is: the counts of its streams come in now and then; what is not as it should be goes out, by
+the names of streams and queries."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from rheos.sources.push import PushLog
+
+if TYPE_CHECKING:
+    from rheos.server.host import Host
+
+MINUTE = 60.0
+DEAD_SHARE = 0.01  # of the elements of the last minute
+_EVERY = 1.0  # seconds between two looks
+
+
+class Health:
+    """What was seen of streams in the last minute. One thread looks, any may ask."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._looks: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
+        self._waiting: dict[str, deque[tuple[float, int]]] = {}
+
+    def look(self) -> None:
+        """Take note of how many elements there were, and of how far push streams had been written."""
+        now = time.monotonic()
+        if self._looks and now - self._looks[-1][0] < _EVERY:
+            return
+        metrics = self._host.metrics().streams
+        streams = list(self._host.streams.values())
+        counts = {s.name: (metrics[s.iri], s.refused) for s in streams if s.iri in metrics}
+        seen = {
+            name: (found.read + refused, found.dead + refused) for name, (found, refused) in counts.items()
+        }
+        self._looks.append((now, seen))
+        while len(self._looks) > 2 and now - self._looks[1][0] >= MINUTE:
+            self._looks.popleft()
+        self._waiting = {
+            s.name: self._still_waiting(s.name, s.log, now) for s in streams if s.log is not None
+        }
+
+    def _still_waiting(self, name: str, log: PushLog, now: float) -> deque[tuple[float, int]]:
+        waiting = self._waiting.get(name, deque())
+        taken = log.position - log.backlog
+        while waiting and waiting[0][1] <= taken:
+            waiting.popleft()
+        if log.backlog and (not waiting or waiting[-1][1] < log.position):
+            waiting.append((now, log.position))
+        return waiting
+
+    def troubles(self) -> dict[str, Any]:
+        """What is wrong, by the kind of the thing and its name; nothing where all is well."""
+        streams = self._dead() | self._behind()
+        queries = {query.name: query.failure for query in list(self._host.queries.values()) if query.failure}
+        found = {"streams": streams, "queries": queries}
+        return {kind: named for kind, named in found.items() if named}
+
+    def _dead(self) -> dict[str, str]:
+        looks = list(self._looks)
+        found = {}
+        for name, (read, dead) in looks[-1][1].items() if looks else ():
+            # A stream that came later began with nothing.
+            read_before, dead_before = looks[0][1].get(name, (0, 0))
+            more, bad = read - read_before, dead - dead_before
+            if bad > DEAD_SHARE * more:
+                found[name] = (
+                    f"{bad} of the {more} elements of the last minute were late, bad or too far ahead"
+                )
+        return found
+
+    def _behind(self) -> dict[str, str]:
+        """Streams whose elements wait for longer than they may: for a batch, or in the one that runs."""
+        allowed, loop, now = self._host.limits.behind, self._host.engine.streaming.loop, time.monotonic()
+        busy = 0.0 if loop is None else loop.busy_for
+        found = dict.fromkeys(self._host.streams, busy)
+        for name, waiting in list(self._waiting.items()):
+            if waiting and name in found:
+                found[name] = max(busy, now - waiting[0][0])
+        return {name: f"it is {late:.0f} s behind" for name, late in found.items() if late > allowed}
