@@ -1,0 +1,117 @@
+"""Batches without Spark: registered queries and elements of streams come in, what the queries report goes
+out, however the elements are cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import duckdb
+
+from rheos.answers.continuous import time_text
+from rheos.runtime.buffers import Buffer
+from rheos.runtime.plan import Control, Plan
+from rheos.runtime.step import Arrivals, Outcome, step
+from rheos.runtime.streaming import Streaming
+from rheos.sources.files import FileSource
+from rheos.sources.lines import read_lines
+from rheos.store.graphs import StaticGraphs
+from rheos.store.tables import filled
+from rheos.syntax import parse
+from tests.runtime.streams import Element, lines
+
+Line = tuple[str, str, tuple[str | None, ...]]  # a query, when it reported, and a row
+
+
+@dataclass
+class Batches:
+    """The loop in a nutshell: it keeps what a batch leaves for the next one. `streams` are IRIs."""
+
+    streams: Sequence[str]
+    texts: Iterable[str]
+    limit: float | None = None
+    control: Control = field(default_factory=lambda: Control(0, {}))
+    buffers: Mapping[str, Buffer] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    at_work: Callable[[Sequence[str]], None] = lambda names: None
+
+    def __post_init__(self) -> None:
+        graphs = StaticGraphs()
+        self.streaming = Streaming(no_spark, graphs)
+        for name in self.streams:
+            self.streaming.add_stream(name, Nowhere("nowhere"), lateness=None, idle=None, follow=False)
+        for text in self.texts:
+            tree = parse(text, "auto")
+            self.streaming.register(tree, name=None, base="http://ex/", keep=0)
+        self.streaming.registry.resolve()
+        self.database: duckdb.DuckDBPyConnection = filled({})
+
+    @property
+    def plan(self) -> Plan:
+        return self.streaming.registry.plan([f"<{name}>" for name in self.streams], 1, lambda family: False)
+
+    def batch(self, arrived: Mapping[str, Sequence[Element]], ended: Collection[str] = ()) -> Outcome:
+        """Evaluate a batch with these elements of each stream; some streams end with it."""
+        plan = self.plan
+        arrivals = {
+            f"<{name}>": Arrivals([read_lines(lines(found).encode(), "")] if found else [], name in ended)
+            for name, found in arrived.items()
+        }
+        queries = plan.groups[0]
+        outcome = step(
+            queries,
+            plan.streams(0),
+            self.control,
+            self.buffers,
+            arrivals,
+            self.database,
+            plan.relatives,
+            self.at_work,
+        )
+        self.buffers = outcome.buffers
+        self.control = Control(
+            self.control.batch + 1,
+            {**self.control.progress, **outcome.progress},
+            reached={**self.control.reached, **outcome.reached},
+            since=dict(self.streaming.registry.since),
+            limit=self.limit,
+            cautious=bool(outcome.deferred) and not self.control.cautious,
+            apart=frozenset((self.control.apart & outcome.deferred) | outcome.apart),
+        )
+        for name, reason in outcome.failures.items():
+            self.streaming.registry.handles[name].fail(reason)
+            self.failures[name] = reason
+        return outcome
+
+    def run(self, cuts: Sequence[Mapping[str, Sequence[Element]]]) -> list[Line]:
+        """All that is reported when these elements come batch by batch. A stream ends with the last batch
+        that has a place for it."""
+        found: list[Line] = []
+        for number, arrived in enumerate(cuts, start=1):
+            later = {name for rest in cuts[number:] for name in rest}
+            outcome = self.batch(arrived, arrived.keys() - later)
+            found += reported(outcome)
+        while outcome.deferred or outcome.failures:
+            outcome = self.batch({})
+            found += reported(outcome)
+        return found
+
+
+class Nowhere(FileSource):
+    """A source that nobody reads: elements are given to batches by hand."""
+
+    def files(self) -> list[str]:
+        return []
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("this is done without Spark")
+
+
+def reported(outcome: Outcome) -> list[Line]:
+    return [
+        (report.query, time_text(row[1]), tuple(row[2:]))
+        for report in outcome.reports
+        for row in zip(*(column.to_pylist() for column in report.answers.rows.columns), strict=True)
+    ]
