@@ -380,6 +380,33 @@ def test_partitions_of_a_source_keep_their_numbers_beside_other_streams(
         assert [sum(int(r["n"]) for r in rows) for _, rows in reported(handle)][2:98] == [20] * 96
 
 
+@pytest.mark.parametrize("execution", ["task", "catalyst"])
+def test_a_partition_of_a_dataframe_that_goes_idle(
+    spark: SparkSession, tmp_path: Path, execution: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    frame = spark.readStream.schema(f"{ROWS}, partition INT").json(str(folder))
+    put_file(folder, 1, "".join(row(n, n, partition=0) for n in range(56)) + row(5, 5, partition=1))
+    with Engine(spark, execution=execution) as engine:  # type: ignore[arg-type]
+        engine.add_stream(STREAM, frame, idle=3.0)
+        handle = engine.register(query("all", "(COUNT(*) AS ?n)", "?s :p ?o"))
+        engine.start()
+        wait(lambda: engine.metrics.streams[STREAM].read == 57, "the first rows")
+        at_first = reported(handle)
+        put_file(folder, 2, row(60, 60, partition=0))
+        wait(lambda: len(handle.results) >= 7, "nobody waits for the second partition")
+        put_file(folder, 3, row(33, 33, partition=1) + row(61, 61, partition=1) + row(71, 71, partition=0))
+        wait(lambda: engine.metrics.streams[STREAM].late == 1, "it is back, and one of its elements is late")
+        put_file(folder, 4, row(85, 85, partition=1) + row(82, 82, partition=0))
+        wait(lambda: len(handle.results) >= 9, "they go on together")
+        engine.stop()
+    assert [at for at, _ in at_first] == [0]  # the second was only at 5
+    assert [(at, int(rows[0]["n"])) for at, rows in reported(handle)] == [
+        (0, 1), *((at, 10) for at in (10, 20, 30, 40, 50)), (60, 6), (70, 1), (80, 1)
+    ]  # fmt: skip
+
+
 def test_a_partition_has_a_number(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.readStream.schema(f"{ROWS}, partition STRING").json(str(tmp_path))
     with Engine(spark) as engine, pytest.raises(RheosError, match="whole numbers, not string"):

@@ -167,3 +167,15 @@ def test_the_documentation_knows_every_key_and_its_default() -> None:
             if "file" in query:
                 query["text"] = query.pop("file")
         assert isinstance(config_of(content), Config)
+
+
+def test_how_far_ahead_elements_may_be() -> None:
+    streams = {
+        "plain": {"push": True},
+        "near": {"push": True, "ahead": "10m"},
+        "free": {"push": True, "ahead": "none"},
+    }
+    found = {stream.name: stream.ahead for stream in config_of({"streams": streams}).streams}
+    assert found == {"plain": "auto", "near": 600_000_000, "free": None}
+    with pytest.raises(ConfigError, match=r"\[streams\.s\] ahead: expected a length of time"):
+        config_of({"streams": {"s": {"push": True, "ahead": "soon"}}})
