@@ -113,16 +113,15 @@ class Evaluating(ABC):
         batch takes hardly longer than the limit. New queries come last, as they may be the ones. After a
         batch that was late they wait for one more, so that nobody waits for two of them.
         """
-        for together in self.units():
+        for answer, together in self.units():
             if self.over_time or (self.control.cautious and self.late[together[0].name]):
                 self.defer(together)
-            elif is_circle(together):
-                self.circle(together)
             else:
-                self.answer(together)
+                answer(together)
 
-    def units(self) -> Iterator[Sequence[Registered]]:
-        """The queries that are answered at once: one, members of a family that see the same, or a circle."""
+    def units(self) -> Iterator[tuple[Callable[[Sequence[Registered]], None], Sequence[Registered]]]:
+        """The queries that are answered at once, and how: one, members of a family that see the same, or a
+        circle."""
         relatives = {name: family.members for family in self.families for name in family.members}
         members = {query.name: query for query in self.queries}
         done = set[str]()
@@ -130,7 +129,10 @@ class Evaluating(ABC):
             first = component[0]
             if first.name in done:
                 continue
-            together: Sequence[Registered] = component
+            if is_circle(component):
+                yield self.circle, component
+                continue
+            together = component
             if first.name in relatives and first.name not in self.control.apart:
                 spans = dict[Hashable, Span]()
                 span = self.span(first, spans)
@@ -143,7 +145,7 @@ class Evaluating(ABC):
                     and self.span(query, spans) == span
                 ]
             done.update(query.name for query in together)
-            yield together
+            yield self.answer, together
 
     def in_order(self) -> list[list[Registered]]:
         """The queries in the order of their streams; new ones, and those that depend on them, at the end."""
