@@ -21,7 +21,7 @@ from typing import IO
 import duckdb
 
 from rheos import deadline
-from rheos.errors import EvaluationError
+from rheos.errors import EvaluationError, ResourceError
 from rheos.sql.functions import hashes
 
 # With so many joins DuckDB 1.5 plans a star in 0.4 s and a clique in 0.9 s; with 100 in 10 and more than 30.
@@ -97,8 +97,10 @@ def try_to_plan(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
         given.seek(0)
         script = str(Path(__file__).with_name("planner.py"))
         code, said = finished([sys.executable, "-P", script], given)
+    if code and not said:
+        raise ResourceError("the query is too large: DuckDB falls over when it plans it")
     if code:
-        raise EvaluationError(said or "DuckDB fell over while it planned the query")
+        raise EvaluationError(f"DuckDB could not plan the query: {said}")
 
 
 def finished(command: Sequence[str], given: IO[bytes]) -> tuple[int, str]:

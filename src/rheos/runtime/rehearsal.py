@@ -118,7 +118,7 @@ def _elsewhere(evaluation: Evaluation | Arrival | Detection) -> None:
         given.seek(0)
         code, said = finished([sys.executable, "-c", f"from {__name__} import main; main()"], given)
     if code:
-        raise EvaluationError(said or "the process that tried it fell over")
+        raise EvaluationError(said or "it is too large: DuckDB falls over when it plans it")
 
 
 def main() -> None:

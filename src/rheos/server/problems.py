@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rheos.errors import EvaluationError, LoadError, PlacedError, RheosError, TimeLimitError
+from rheos.errors import EvaluationError, LoadError, PlacedError, ResourceError, RheosError, TimeLimitError
 from rheos.server.logs import log
 
 PROBLEM_JSON = "application/problem+json"
@@ -50,6 +50,8 @@ class Problem(Exception):
                 return cls(400, error.message, str(error), line=error.line, column=error.column)
             case TimeLimitError():
                 return cls(503, "The evaluation took too long", str(error))
+            case ResourceError():
+                return cls(503, "The evaluation needs too much", str(error))
             case LoadError():
                 return cls(400, "What is to be loaded cannot be read", str(error))
             case EvaluationError():
