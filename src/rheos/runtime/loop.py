@@ -10,12 +10,14 @@ the journal's folder, which all machines must see.
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -61,6 +63,31 @@ TASK_ELEMENTS = 4_000_000
 TASK_TRIPLES = 5_000_000
 _TICK = 0.05
 _OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a traceback
+
+
+class Told(Exception):
+    """Ends a batch: who runs the streams is told why, or has asked for it."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], Told))
+
+
+# It would print the stack of each exception that leaves a batch.
+logging.getLogger("py4j.clientserver").addFilter(_is_news)
+
+
+@contextmanager
+def quiet(spark: SparkSession) -> Iterator[None]:
+    """A block in which Spark does not print the stack of a batch that is stopped in the middle."""
+    name = "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution"
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    before = log4j.LogManager.getLogger(name).getLevel()
+    log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+    try:
+        yield
+    finally:
+        log4j.core.config.Configurator.setLevel(name, before)
 
 
 class Writer(Protocol):
@@ -170,7 +197,8 @@ class Loop:
             return
         query, self._query = self._query, None
         if query is not None:
-            query.stop()
+            with quiet(self.session):
+                query.stop()
         with self._busy:
             for shipped in self._shipped.values():
                 shipped.data.unpersist()
@@ -234,15 +262,16 @@ class Loop:
         with self._busy:
             if self._stopping.is_set():
                 # To return would tell Spark that the batch is done, and its elements would be lost.
-                raise EvaluationError("the engine is being stopped")
+                raise Told
             self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
             try:
                 # One that was done before the crash has gone out; only Spark does not know that.
                 if number > self._done:
                     self._evaluate(frame, number)
             except BaseException as error:
-                self._failure = error
-                raise
+                if not self._stopping.is_set():
+                    self._failure = error
+                raise Told from None
             finally:
                 self._batch_thread = self._batch_began = None
 

@@ -148,7 +148,9 @@ class Streaming:
         replace: bool = False,
         view: bool = False,
         dry: bool = False,
+        rehearsed: bool = False,
     ) -> Handle:
+        """Take in a query. It is tried out first, unless it was `rehearsed` before."""
         if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
@@ -161,7 +163,8 @@ class Streaming:
             self._unnamed += 1
             name = f"query-{self._unnamed}"
         query, evaluation, variables = self._evaluation(tree, name or "", base, entailment, view=view)
-        self._rehearse(tree, evaluation)
+        if not rehearsed:
+            self._rehearse(tree, evaluation)
         names = Names.of(tree, base)
         kind = KINDS[type(query.query.form)]
         variables = variables if kind == "select" else ()

@@ -211,7 +211,9 @@ class Host:
             query.error = f"{kept.name} is the name of a stream now"
             return False
         try:
-            query.handle = self._register(kept.name, kept.asked)
+            # What was taken in once is not tried out again: that may take as long as an evaluation.
+            rehearsed = not (kept.configured and kept.running)
+            query.handle = self._register(kept.name, kept.asked, rehearsed=rehearsed)
         except RheosError as error:
             query.error = str(error)
             return False
@@ -302,7 +304,7 @@ class Host:
             # Its first answers may come before it is known here.
             since = self.answers.add(name)
             kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
-            query = self.queries[name] = Query(kept, self._register(name, asked))
+            query = self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
             self._open_view_of(query)
             self._save()
             return known is None
@@ -369,7 +371,7 @@ class Host:
             raise QuerySyntaxError(message, tree.text, tree.registration.position)
         return tree
 
-    def _register(self, name: str, asked: Asked, *, dry: bool = False) -> Handle:
+    def _register(self, name: str, asked: Asked, *, dry: bool = False, rehearsed: bool = False) -> Handle:
         return self.engine.streaming.register(
             self._parsed(name, asked),
             name=name,
@@ -378,6 +380,7 @@ class Host:
             entailment=self.entailment_of(asked),
             replace=True,
             dry=dry,
+            rehearsed=rehearsed,
         )
 
     def _check_readers(self, name: str, iri: str) -> None:
