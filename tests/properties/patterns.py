@@ -205,7 +205,7 @@ class Patterns:
         return self.values(place, scope)
 
     def perhaps_below(self, place: Place, scope: Scope) -> Place:
-        """Of a group whose filters do not see the variables around it; they may speak of them all the same."""
+        """Of a group whose filters do not see the variables around it, but may speak of them."""
         return place.below(scope) if self.choose.chance(40) else place.deeper
 
     def union(self, place: Place, scope: Scope) -> str:
