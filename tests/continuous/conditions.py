@@ -3,7 +3,7 @@
 They are for filters, and most of all for those inside OPTIONAL, MINUS, EXISTS, UNION and sub-selects: these
 speak of variables of both sides, of some that are not bound there, and of values of different types.
 
-Before there were such conditions nobody saw that one of a join was printed as `l.x = r.x AND p OR q`: the random
+Before there were such conditions nobody saw that one of a join was printed as `l.x = r.x AND p OR q`: random
 filters of OPTIONAL in CQELS-QL were single comparisons, and those of C-SPARQL a few that were fixed.
 """
 

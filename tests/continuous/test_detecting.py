@@ -26,9 +26,13 @@ from rheos.runtime.plan import Registered, components, is_circle
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_batches import load
-from tests.continuous.event_cases import case
-from tests.continuous.event_query import text
+from tests.continuous.arrival_cases import P, S
+from tests.continuous.arrival_query import Filter, Group, Optional
+from tests.continuous.conditions import NODES
+from tests.continuous.event_cases import STREAMS, case
+from tests.continuous.event_query import DURATION, Query, Triples, duration_term, text
 from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
+from tests.continuous.expressions import Compare, Expression, Or
 
 
 def table(events: Sequence[Event]) -> pa.Table:
@@ -131,7 +135,10 @@ def told(rows: pa.Table, query: Registered) -> list[Answer]:
 
 
 def compare(seed: int, folder: Path, graphs: StaticGraphs) -> None:
-    found = case(seed)
+    check(case(seed), seed, folder, graphs)
+
+
+def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs) -> None:
     queries = registered(found)
     chance = random.Random(seed)
     ends = found.ends or [0]
@@ -151,3 +158,26 @@ def graphs() -> StaticGraphs:
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        None,
+        Compare("?e", "!=", NODES[1]),
+        Or(Compare("?d", "=", NODES[1]), Compare("?e", "=", NODES[0])),
+        Compare(DURATION, "<", duration_term(5)),  # which what is static has not
+    ],
+    ids=str,
+)
+def test_what_is_static_beside_what_is_static(
+    condition: Expression | None, graphs: StaticGraphs, tmp_path: Path
+) -> None:
+    """It is there, or not, whatever happens: a solution without it is no other one."""
+    filters = () if condition is None else (Filter(condition),)
+    optional = Optional(Group((Triples((("?a", S, "?e"),)), *filters)))
+    where = Group((Triples((("?d", S, "?a"),)), optional, Triples((("?b", P, "?a"),))))
+    one, two, three = NODES
+    static = [(one, S, two, ""), (two, S, one, ""), (two, S, three, ""), (one, S, one, "")]
+    events = [(one, P, node, at, at) for at, node in enumerate(NODES)]
+    check(Case([Query(where)], {STREAMS[0]: events}, static), 0, tmp_path, graphs)

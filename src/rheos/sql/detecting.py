@@ -281,7 +281,7 @@ def optional(
     context: Context,
     compiler: DetectingCompiler,
 ) -> Relation:
-    """What is kept, which occurs, with what is optional; that may be static, or in part."""
+    """What is kept with what is optional. That may be static, or in part; beside what is static, it is."""
     left, right = compiler.node(kept, context), compiler.node(beside, context)
     pair = Pair.of(left, right, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -307,7 +307,7 @@ def optional(
         )
         conditions.append(f"{first}.stretch = {second}.stretch")
     sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions))
-    return Relation(sql, pair.variables, left.certain, left.keys, occurs=True)
+    return Relation(sql, pair.variables, left.certain, left.keys, occurs=left.occurs)
 
 
 def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relation:
