@@ -104,7 +104,7 @@ def elements(chance: random.Random) -> list[Timed]:
     time = chance.choice([0, 0, SECOND // 2, 2 * SECOND])
     for _ in range(chance.randrange(6, 22)):
         again = found and chance.random() < 0.2
-        s, p, o = chance.choice(found)[:3] if again else triple(chance, [P, P, P, Q, V, U])
+        s, p, o = chance.choice(found)[:3] if again else triple(chance, [*[P] * 6, Q, Q, V, V, U])
         found.append((s, p, o, time))
         time += chance.choice(
             [0, 0, 0, SECOND // 2, SECOND // 2, SECOND, 2 * SECOND, 20 * SECOND * (chance.random() < 0.2)]
@@ -260,7 +260,7 @@ class Maker:
 
     def pattern(self) -> Pattern:
         """With at least one variable."""
-        (subject, object), predicate = self.pair(), self.chance.choice([P, P, P, Q, V, U])
+        (subject, object), predicate = self.pair(), self.chance.choice([*[P] * 6, Q, Q, V, V, U])
         if self.chance.random() < 0.05:
             return subject, "?r", "?z"
         if predicate == V:

@@ -43,8 +43,8 @@ MIXED = [*INTEGERS[:2], numeric(Decimal("1.5")), '"b"', '""', NODES[0], NODES[1]
 INTEGER_VARIABLES = ["?i", "?j"]
 MIXED_VARIABLES = ["?t", "?u"]
 
-EQUAL = ["=", "!="]
-ORDERED = [*EQUAL, "<", "<=", ">", ">="]
+EQUAL = ["=", "!=", "!="]
+ORDERED = ["=", "!=", "<", "<=", ">", ">="]
 
 
 class Conditions:
@@ -89,7 +89,7 @@ class Conditions:
         kind = self.chance.random()
         if kind < 0.12:
             return Bound(variable)
-        if kind < 0.2:
+        if kind < (0.13 if kind_of(variable) == "node" else 0.2):
             return variable  # by its boolean value, which an IRI has not
         if kind < 0.3:
             return In(variable, tuple(self.constant(variable) for _ in range(self.chance.choice([1, 2, 3]))))

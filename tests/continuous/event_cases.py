@@ -105,7 +105,7 @@ def events(chance: random.Random, most: int, kind: str) -> list[Event]:
     time = chance.choice([0, 0, SECOND // 2, 2 * SECOND])
     for _ in range(chance.randrange(most // 2, most + 1)):
         again = found and chance.random() < 0.15
-        s, p, o = chance.choice(found)[:3] if again else triple(chance, [P, P, P, Q, Q, V, U])
+        s, p, o = chance.choice(found)[:3] if again else triple(chance, [*[P] * 6, *[Q] * 4, V, V, U])
         s = NODES[0] if chance.random() < 0.4 else s  # one of them has more than its share
         if kind == "entailment" and chance.random() < 0.15:
             s, p, o = s, TYPE, chance.choice(CLASSES)
@@ -156,7 +156,7 @@ class EventMaker(Maker):
         super().__init__(chance, kind)
         self.conditions = EventConditions(chance, plain=kind == "plain")
         self.streams = STREAMS[: chance.choice([1, 1, 2])]
-        self.predicates = [P, P, P, P, Q, Q, V, V, U, S, W]
+        self.predicates = [*[P] * 8, *[Q] * 4, *[V] * 4, U, S, S, W, W]
         self.operators = ["UNION"] if kind == "plain" else OPERATORS
         self.named = 0
 
