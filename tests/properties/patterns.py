@@ -14,9 +14,9 @@ What pyoxigraph answers otherwise than the recommendation is left out here, each
 - the start of such a path, which it takes for a resource, and so holds `?start != 5` for true where it is a
   literal: a pattern that matches nothing, in a UNION with the path, tells it that it may be any term.
 
-Filters inside OPTIONAL, EXISTS, MINUS, UNION and sub-selects also speak of the variables around these. They once
-did so by chance only, in 6 of 100 variables: then a filter of OPTIONAL is mostly about its own group, is moved there
-and is no condition of a join. Three thousand queries did not see that such a condition was printed as
+Filters inside OPTIONAL, EXISTS, MINUS, UNION and sub-selects also speak of the variables around these. Once
+they did so by chance only, in 6 of 100 variables: a filter of OPTIONAL was about its own group, was moved there,
+and was no condition of a join. So three thousand queries did not see that such a condition was printed as
 `l.x = r.x AND p OR q`.
 
 Inside EXISTS the recommendation puts the values of the row into the pattern before it is evaluated
