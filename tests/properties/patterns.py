@@ -15,7 +15,7 @@ What pyoxigraph answers otherwise than the recommendation is left out here, each
   literal: a pattern that matches nothing, in a UNION with the path, tells it that it may be any term.
 
 Filters inside OPTIONAL, EXISTS, MINUS, UNION and sub-selects also speak of the variables around these. Once
-they did so by chance only, in 6 of 100 variables: a filter of OPTIONAL was about its own group, was moved there,
+they did so by chance, in 6 of 100 variables: a filter of OPTIONAL was about its own group, was moved there,
 and was no condition of a join. So three thousand queries did not see that such a condition was printed as
 `l.x = r.x AND p OR q`.
 
