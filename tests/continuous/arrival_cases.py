@@ -37,21 +37,23 @@ from tests.continuous.arrival_query import (
     clauses,
 )
 from tests.continuous.arrival_reference import Case, Timed, answers
-from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Expression, Not, Or, integer
-
-
-def iri(name: str) -> str:
-    return f"<http://ex/{name}>"
-
+from tests.continuous.conditions import (
+    INTEGER_VARIABLES,
+    INTEGERS,
+    MIXED,
+    MIXED_VARIABLES,
+    NODES,
+    Conditions,
+    iri,
+)
+from tests.continuous.expressions import SECOND, Arithmetic, Expression, integer
 
 STREAMS = [iri("one"), iri("two"), iri("three")]
 GRAPHS = [iri("g1"), iri("g2")]
-NODES = [iri(name) for name in "abc"]
-INTEGERS = [integer(value) for value in range(3)]
-P, Q, V, S, W = map(iri, "pqvsw")  # streams have P, Q and V, static data S, W and P; V and W are integers
+# Streams have P, Q, V and U, static data S, W and P; V and W are integers, U are terms of all kinds.
+P, Q, V, U, S, W = map(iri, "pqvusw")
 
 NODE_VARIABLES = ["?a", "?b", "?c", "?d", "?e"]
-INTEGER_VARIABLES = ["?i", "?j"]
 
 # What static data is asked for; the capital letters stand for variables.
 STATIC = ["A :s B .", "A :s B .", "A :w I .", "A :s/:w I .", "A :s+ B .", "{ A :s B } UNION { B :p A }"]
@@ -102,7 +104,7 @@ def elements(chance: random.Random) -> list[Timed]:
     time = chance.choice([0, 0, SECOND // 2, 2 * SECOND])
     for _ in range(chance.randrange(6, 22)):
         again = found and chance.random() < 0.2
-        s, p, o = chance.choice(found)[:3] if again else triple(chance, [P, P, P, Q, V])
+        s, p, o = chance.choice(found)[:3] if again else triple(chance, [*[P] * 6, Q, Q, V, V, U])
         found.append((s, p, o, time))
         time += chance.choice(
             [0, 0, 0, SECOND // 2, SECOND // 2, SECOND, 2 * SECOND, 20 * SECOND * (chance.random() < 0.2)]
@@ -112,7 +114,8 @@ def elements(chance: random.Random) -> list[Timed]:
 
 def triple(chance: random.Random, predicates: Sequence[str]) -> Triple:
     predicate = chance.choice(predicates)
-    return chance.choice(NODES), predicate, chance.choice(INTEGERS if predicate in (V, W) else NODES)
+    objects = {V: INTEGERS, W: INTEGERS, U: MIXED}.get(predicate, NODES)
+    return chance.choice(NODES), predicate, chance.choice(objects)
 
 
 def static(chance: random.Random) -> list[Quad]:
@@ -133,6 +136,7 @@ class Maker:
     def __init__(self, chance: random.Random, kind: str) -> None:
         self.chance = chance
         self.kind = kind
+        self.conditions = Conditions(chance)
         slides = chance.sample([SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND // 2], 2)
         self.slides = slides if chance.random() < 0.15 else slides[:1]
         self.streams = chance.sample(STREAMS, chance.choice([1, 1, 2, 3]))
@@ -155,7 +159,8 @@ class Maker:
     def growing(self, inside: list[Element]) -> Query:
         """Joins, and what keeps them growing."""
         if self.chance.random() < 0.25:
-            inside.append(Union((self.small_group(), self.small_group(static=0.2))))
+            outside = variables(Group(tuple(inside)))
+            inside.append(Union((self.small_group(outside), self.small_group(outside, static=0.2))))
         if self.chance.random() < 0.15:
             inside.append(Values(self.node(), tuple(self.chance.sample(NODES, 2))))
         self.with_bind_and_filter(inside)
@@ -167,11 +172,12 @@ class Maker:
 
     def shrinking(self, inside: list[Element]) -> Query:
         """One or two ways in which an answer can lose rows."""
+        outside = variables(Group(tuple(inside)))
         ways: dict[str, Callable[[], Element]] = {
-            "optional": lambda: Optional(self.small_group(condition=0.4)),
-            "minus": lambda: Minus(self.small_group()),
-            "exists": lambda: Filter(self.exists()),
-            "sub-select": self.sub_select,
+            "optional": lambda: Optional(self.small_group(outside, condition=0.7)),
+            "minus": lambda: Minus(self.small_group(outside)),
+            "exists": lambda: Filter(self.exists(outside)),
+            "sub-select": lambda: self.sub_select(outside),
             "static": lambda: Static(self.filled(self.chance.choice(SHRINKING))),
         }
         forms = {"distinct": self.distinct, "aggregate": self.aggregate, "limit": self.limit, "ask": self.ask}
@@ -254,7 +260,7 @@ class Maker:
 
     def pattern(self) -> Pattern:
         """With at least one variable."""
-        (subject, object), predicate = self.pair(), self.chance.choice([P, P, P, Q, V])
+        (subject, object), predicate = self.pair(), self.chance.choice([*[P] * 6, Q, Q, V, V, U])
         if self.chance.random() < 0.05:
             return subject, "?r", "?z"
         if predicate == V:
@@ -263,6 +269,8 @@ class Maker:
                 predicate,
                 self.chance.choice([*INTEGER_VARIABLES, *INTEGER_VARIABLES, INTEGERS[1]]),
             )
+        if predicate == U:
+            return subject, predicate, self.chance.choice([*MIXED_VARIABLES, *MIXED_VARIABLES, MIXED[0]])
         kind = self.chance.random()
         if kind < 0.1:
             return self.chance.choice(NODES), predicate, object
@@ -270,22 +278,30 @@ class Maker:
             return subject, predicate, self.chance.choice([*NODES, subject])
         return subject, predicate, object
 
-    def small_group(self, static: float = 0.4, condition: float = 0.0) -> Group:
-        """One clause or one static part, and perhaps a filter."""
+    def small_group(self, outside: Sequence[str], static: float = 0.4, condition: float = 0.3) -> Group:
+        """One clause or one static part, and perhaps a filter, which also speaks of variables outside: in
+        OPTIONAL and EXISTS it sees them."""
         inside: list[Element] = [self.static() if self.chance.random() < static else self.stream()]
         if self.chance.random() < condition:
-            inside.append(Filter(self.comparison([*self.used, *INTEGER_VARIABLES])))
+            own = variables(Group(tuple(inside)))
+            others = [name for name in outside if name not in own]
+            inside.append(Filter(self.conditions.about_both(others, own)))
         return Group(tuple(inside))
 
-    def exists(self) -> Exists:
-        return Exists(self.small_group(static=0.3, condition=0.3), negated=self.chance.random() < 0.7)
+    def exists(self, outside: Sequence[str]) -> Exists:
+        group = self.small_group(outside, static=0.3, condition=0.5)
+        return Exists(group, negated=self.chance.random() < 0.7)
 
-    def sub_select(self) -> Query:
+    def sub_select(self, outside: Sequence[str]) -> Query:
         clause = self.stream()
-        key = self.chance.choice(variables(clause))
+        found = variables(clause)
+        key = self.chance.choice(found)
+        inside: list[Element] = [clause]
+        if self.chance.random() < 0.4:
+            inside.append(Filter(self.conditions.about_both(found, outside)))
         if self.chance.random() < 0.5:
-            return Query(Group((clause,)), (key,), distinct=True)
-        return Query(Group((clause,)), (key, Aggregate("COUNT", "*", "?m")), group_by=(key,))
+            return Query(Group(tuple(inside)), (key,), distinct=True)
+        return Query(Group(tuple(inside)), (key, Aggregate("COUNT", "*", "?m")), group_by=(key,))
 
     def template(self) -> tuple[Pattern, ...]:
         return tuple((self.node(), iri("made"), self.node()) for _ in range(self.chance.choice([1, 2])))
@@ -304,22 +320,8 @@ class Maker:
             inside.append(Bind(value, "?x"))
             found.append("?x")
         if self.chance.random() < 0.4:
-            condition: Expression = self.comparison(found)
-            if self.chance.random() < 0.3:
-                other = self.comparison(found)
-                options: list[Expression] = [And(condition, other), Or(condition, other), Not(condition)]
-                condition = self.chance.choice(options)
-            inside.insert(self.chance.randrange(len(inside) + 1), Filter(condition))
-
-    def comparison(self, found: Sequence[str]) -> Expression:
-        variable = self.chance.choice(found)
-        if self.chance.random() < 0.1:
-            return Bound(variable)
-        others = [name for name in found if name != variable]
-        if variable in INTEGER_VARIABLES:
-            operator = self.chance.choice(["=", "!=", "<", "<=", ">", ">="])
-            return Compare(variable, operator, self.chance.choice([*INTEGERS, *others]))
-        return Compare(variable, self.chance.choice(["=", "!=", "!="]), self.chance.choice([*NODES, *others]))
+            condition = Filter(self.conditions.about(found))
+            inside.insert(self.chance.randrange(len(inside) + 1), condition)
 
 
 # --- variables --------------------------------------------------------------------------------------------

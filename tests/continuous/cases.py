@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rheos.algebra.translate import translate_continuous
 from rheos.syntax import parse
+from tests.continuous.conditions import INTEGERS, MIXED, Conditions, iri
 from tests.continuous.reference import Case, Element, Triple
 
 SECOND = 1_000_000
@@ -93,16 +94,45 @@ TIMED = [
 ]  # fmt: skip
 
 
+# What a triple pattern may look for: its object is a node, an integer (:v) or a term of any kind (:u).
+OBJECTS = {"p": "?b", "q": "?b", "static": "?b", "v": "?i", "u": "?t"}
+OTHERS = {"?b": "?c", "?i": "?j", "?t": "?u"}
+
+
+def random_text(chance: random.Random) -> Text:
+    """A pattern and one operator about the same node, with a condition on the variables of both sides."""
+    predicate, other = (chance.choice([*OBJECTS, "p", "v"]) for _ in range(2))
+    subject = "?b" if OBJECTS[predicate] == "?b" and chance.random() < 0.3 else "?a"
+    before, inside = f"?a :{predicate} {OBJECTS[predicate]}", f"{subject} :{other} {OTHERS[OBJECTS[other]]}"
+    conditions = Conditions(chance)
+    condition = conditions.about_both(["?a", OBJECTS[predicate]], [OTHERS[OBJECTS[other]]])
+    group = f"{{ {inside} FILTER({condition}) }}"
+    after = chance.choice(
+        [
+            *[f"OPTIONAL {group}"] * 3,
+            f"MINUS {group}",
+            f"FILTER EXISTS {group}",
+            f"FILTER NOT EXISTS {group}",
+            f"{{ {{ {before} }} UNION {group} }}",
+            f"{{ SELECT * {group} }}",
+        ]
+    )
+    if chance.random() < 0.2:
+        after += f" FILTER({conditions.about(['?a', OBJECTS[predicate], OTHERS[OBJECTS[other]]])})"
+    return Text("SELECT *", f"{{ {before} {after} }}")
+
+
 def triple(chance: random.Random, predicates: list[str]) -> Triple:
-    s, o = (f"<http://ex/{chance.choice('abcd')}>" for _ in range(2))
-    return s, f"<http://ex/{chance.choice(predicates)}>", o
+    predicate = chance.choice(predicates)
+    objects = {"v": INTEGERS, "u": MIXED}.get(predicate, [iri(name) for name in "abcd"])
+    return iri(chance.choice("abcd")), iri(predicate), chance.choice(objects)
 
 
 def stream(chance: random.Random) -> list[Element]:
     elements, time = [], 0
     for _ in range(chance.randrange(1, 25)):
         time += chance.choice([0, 0, SECOND // 2, SECOND, 2 * SECOND, 30 * SECOND * (chance.random() < 0.1)])
-        elements.append((*triple(chance, ["p", "q"]), time))
+        elements.append((*triple(chance, ["p", "p", "p", "q", "q", "q", "v", "v", "u"]), time))
     return elements
 
 
@@ -124,7 +154,7 @@ def case(chance: random.Random, text: Text) -> Case:
         clauses += f" FROM {chance.choice(['', '', 'NAMED '])}STREAM {TWO} {window(chance)}"
     every = chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY 4s", "COMPUTED EVERY 10s"])
     query = f"REGISTER QUERY q {every} AS {PREFIX} {text.head} {clauses} WHERE {text.where} {text.tail}"
-    static = [triple(chance, ["static", "p", "other"]) for _ in range(chance.randrange(6))]
+    static = [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
     head, where, tail = text.same_as or text[:3]
     return Case(
         translate_continuous(parse(query, "csparql"), "q"),

@@ -11,21 +11,17 @@ import random
 from collections.abc import Sequence
 
 from tests.continuous.arrival_algebra import Quad
-from tests.continuous.arrival_cases import (
+from tests.continuous.arrival_cases import Maker, P, Q, S, U, V, W, static, triple
+from tests.continuous.arrival_query import Aggregate, Bind, Filter, Group, Optional, Pattern, Static, Values
+from tests.continuous.conditions import (
     INTEGER_VARIABLES,
     INTEGERS,
+    MIXED,
+    MIXED_VARIABLES,
     NODES,
-    Maker,
-    P,
-    Q,
-    S,
-    V,
-    W,
+    Conditions,
     iri,
-    static,
-    triple,
 )
-from tests.continuous.arrival_query import Aggregate, Bind, Filter, Group, Optional, Pattern, Static, Values
 from tests.continuous.event_algebra import Event, TooLarge
 from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE
 from tests.continuous.event_query import (
@@ -42,7 +38,7 @@ from tests.continuous.event_query import (
     variables,
 )
 from tests.continuous.event_reference import Case, answers, is_timeless
-from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Expression, Not, Or, integer
+from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Expression, Not, integer
 
 STREAMS = [iri("one"), iri("two")]
 M, N = iri("m"), iri("n")  # what rules derive; N are integers where rules count
@@ -109,7 +105,7 @@ def events(chance: random.Random, most: int, kind: str) -> list[Event]:
     time = chance.choice([0, 0, SECOND // 2, 2 * SECOND])
     for _ in range(chance.randrange(most // 2, most + 1)):
         again = found and chance.random() < 0.15
-        s, p, o = chance.choice(found)[:3] if again else triple(chance, [P, P, P, Q, Q, V])
+        s, p, o = chance.choice(found)[:3] if again else triple(chance, [*[P] * 6, *[Q] * 4, V, V, U])
         s = NODES[0] if chance.random() < 0.4 else s  # one of them has more than its share
         if kind == "entailment" and chance.random() < 0.15:
             s, p, o = s, TYPE, chance.choice(CLASSES)
@@ -134,13 +130,33 @@ def schema(chance: random.Random) -> list[Quad]:
 # --- queries ----------------------------------------------------------------------------------------------
 
 
+class EventConditions(Conditions):
+    """Conditions of terms and, unless they are `plain`, as often of the interval."""
+
+    def __init__(self, chance: random.Random, *, plain: bool) -> None:
+        super().__init__(chance)
+        self.plain = plain
+
+    def test(self, found: Sequence[str]) -> Expression:
+        if self.plain or self.chance.random() < 0.5:
+            return super().test(found)
+        micros = self.chance.choice([0, SECOND // 2, SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND])
+        kind = self.chance.random()
+        if kind < 0.8:
+            operator = self.chance.choice(["<", "<", "<=", "<=", ">", ">=", "=", "!="])
+            return Compare(DURATION, operator, duration_term(micros))
+        function = self.chance.choice([START, END])
+        return Compare(function, self.chance.choice(["<", "<=", ">", ">="]), time_term(micros))
+
+
 class EventMaker(Maker):
     """Makes the queries of one case. Patterns look for what is in `predicates`."""
 
     def __init__(self, chance: random.Random, kind: str) -> None:
         super().__init__(chance, kind)
+        self.conditions = EventConditions(chance, plain=kind == "plain")
         self.streams = STREAMS[: chance.choice([1, 1, 2])]
-        self.predicates = [P, P, P, P, Q, Q, V, V, S, W]
+        self.predicates = [*[P] * 8, *[Q] * 4, *[V] * 4, U, S, S, W, W]
         self.operators = ["UNION"] if kind == "plain" else OPERATORS
         self.named = 0
 
@@ -210,7 +226,8 @@ class EventMaker(Maker):
             Group((Triples((("?a", self.chance.choice([P, P, Q]), name),)),))
             for name in ("?b", "?c", "?d")[: self.chance.choice([2, 2, 3])]
         ]
-        condition = [Filter(self.condition(["?b", "?c"]))] if self.chance.random() < 0.4 else []
+        both = self.conditions.about_both(["?a", "?b"], ["?c", "?d"][: len(parts) - 1])
+        condition = [Filter(both)] if self.chance.random() < 0.6 else []
         if self.kind == "optional":
             first, *options = parts
             last = Group((*options.pop().elements, *condition))
@@ -233,7 +250,7 @@ class EventMaker(Maker):
         if self.chance.random() < 0.1:
             inside.append(Bind(self.bindable(variables(inside)), self.fresh()))
         if self.chance.random() < 0.25:
-            condition = Filter(self.condition(variables(inside)))
+            condition = Filter(self.conditions.about(variables(inside)))
             inside.insert(self.chance.randrange(len(inside) + 1), condition)
         return Group(tuple(inside))
 
@@ -258,8 +275,10 @@ class EventMaker(Maker):
         simple = depth < 2 or self.chance.random() < 0.7
         inside = [Triples((self.pattern(),))] if simple else [*self.where(depth - 1).elements]
         self.predicates = kept
-        if self.chance.random() < 0.4:
-            inside.append(Filter(self.condition([*self.used, *INTEGER_VARIABLES])))
+        if self.chance.random() < 0.6:
+            own = variables(inside)
+            others = [name for name in (*self.used, *INTEGER_VARIABLES) if name not in own]
+            inside.append(Filter(self.conditions.about_both(others, own)))
         return Group(tuple(inside))
 
     def sub_select(self) -> Query:
@@ -278,6 +297,8 @@ class EventMaker(Maker):
         if predicate in (V, W):
             numbers = [*INTEGER_VARIABLES, *INTEGER_VARIABLES, INTEGERS[1]]
             return subject, predicate, self.chance.choice(numbers)
+        if predicate == U:
+            return subject, predicate, self.chance.choice([*MIXED_VARIABLES, *MIXED_VARIABLES, MIXED[0]])
         kind = self.chance.random()
         if kind < 0.03 and self.kind not in WITH_RULES:
             return subject, "?r", "?z"
@@ -312,26 +333,6 @@ class EventMaker(Maker):
             return Arithmetic(self.chance.choice(numbers), "+", integer(1))
         return self.chance.choice(found)
 
-    def condition(self, found: Sequence[str]) -> Expression:
-        one, other = self.test(found), self.test(found)
-        if self.chance.random() < 0.3:
-            return self.chance.choice([And(one, other), And(one, other), Or(one, other), Not(one)])
-        if self.chance.random() < 0.1:
-            return Not(Bound(self.chance.choice(found)))
-        return one
-
-    def test(self, found: Sequence[str]) -> Expression:
-        """Of terms, or of the interval."""
-        if self.kind == "plain" or self.chance.random() < 0.5:
-            return self.comparison(found)
-        micros = self.chance.choice([0, SECOND // 2, SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND])
-        kind = self.chance.random()
-        if kind < 0.8:
-            operator = self.chance.choice(["<", "<", "<=", "<=", ">", ">=", "=", "!="])
-            return Compare(DURATION, operator, duration_term(micros))
-        function = self.chance.choice([START, END])
-        return Compare(function, self.chance.choice(["<", "<=", ">", ">="]), time_term(micros))
-
     # --- rules ----------------------------------------------------------------------------------------
 
     def rules(self) -> list[Query]:
@@ -347,7 +348,7 @@ class EventMaker(Maker):
 
     def rule(self, where: Group, predicate: str, blank: bool = True) -> Query:
         """Whose template has only variables that are always bound."""
-        names = sorted(certain(where) - set(INTEGER_VARIABLES) - {"?r", "?z"}) or NODES
+        names = sorted(certain(where) - {*INTEGER_VARIABLES, *MIXED_VARIABLES, "?r", "?z"}) or NODES
         one, other = self.chance.choice(names), self.chance.choice(names)
         template: tuple[Pattern, ...] = ((one, predicate, other),)
         if blank and self.chance.random() < 0.2:
@@ -361,7 +362,7 @@ class EventMaker(Maker):
         more from being derived."""
         way = self.chance.choice(["way", "way", "count", "turns", "nodes", "first"])
         how = self.chance.choice(["SEQ", "SEQ", "SEQ", "EQUALS"])
-        limit = self.condition(["?a", "?b"]) if self.chance.random() < 0.3 else None
+        limit = self.conditions.about(["?a", "?b"]) if self.chance.random() < 0.3 else None
         # Background knowledge has P too. With it what counts or makes nodes would not come to an end.
         if way == "count":
             step = goes_on("SEQ", ("?a", N, "?i"), ("?a", Q, "?b"), limit, Bind(plus_one("?i"), "?j"))

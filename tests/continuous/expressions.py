@@ -85,12 +85,45 @@ class Or:
         return f"({self.left} || {self.right})"
 
 
+@dataclass(frozen=True)
+class In:
+    value: Expression
+    members: tuple[Expression, ...]
+    negated: bool = False
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(str, self.members))
+        return f"({self.value} {'NOT IN' if self.negated else 'IN'} ({listed}))"
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+    def __str__(self) -> str:
+        return f"IF({self.condition}, {self.yes}, {self.no})"
+
+
+@dataclass(frozen=True)
+class Coalesce:
+    members: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        return f"COALESCE({', '.join(map(str, self.members))})"
+
+
 class Failed(Exception):
     """The value of an expression that has none."""
 
 
 class Evaluator:
-    """Section 17.2 of the recommendation; whoever has more kinds of expressions adds to `truth`."""
+    """Section 17.2 of the recommendation; whoever has more kinds of expressions adds to `truth`.
+
+    What is no term of its own (a comparison, `!`, `&&`, IN) has a truth, and by that a value; all else has a
+    value, and by that a truth.
+    """
 
     def passes(self, conditions: Iterable[Expression], binding: Binding) -> bool:
         try:
@@ -110,7 +143,12 @@ class Evaluator:
                 return not self.either(Not(left), Not(right), binding)
             case Or(left, right):
                 return self.either(left, right, binding)
-        raise AssertionError(expression)
+            case In(value, (first, *others), negated):
+                found: Expression = Compare(value, "=", first)
+                for other in others:
+                    found = Or(found, Compare(value, "=", other))
+                return self.truth(Not(found) if negated else found, binding)
+        return effective(self.value(expression, binding))
 
     def either(self, left: Expression, right: Expression, binding: Binding) -> bool:
         """An error on one side does not matter if the other is true."""
@@ -138,12 +176,24 @@ class Evaluator:
                 if found is None:
                     raise Failed
                 return numeric(abs(found))
-        raise AssertionError(expression)
+            case If(condition, yes, no):
+                return self.value(yes if self.truth(condition, binding) else no, binding)
+            case Coalesce(members):
+                return self.first(members, binding)
+        return boolean(self.truth(expression, binding))
+
+    def first(self, members: Iterable[Expression], binding: Binding) -> str:
+        for member in members:
+            try:
+                return self.value(member, binding)
+            except Failed:
+                pass
+        raise Failed
 
 
 def compared(left: str, operator: str, right: str) -> bool:
-    """Numbers, durations and times by value; other terms are only equal or not, and of two different literals
-    nobody knows."""
+    """Values of one kind by value; those of two kinds are different. Other terms are only equal or not, and
+    nobody knows that of two different literals."""
     (kind, one), (other_kind, other) = measured(left), measured(right)
     if kind and kind == other_kind:
         order = (one > other) - (one < other)
@@ -152,7 +202,8 @@ def compared(left: str, operator: str, right: str) -> bool:
         )
     if operator not in ("=", "!="):
         raise Failed
-    if left != right and left.startswith('"') and right.startswith('"') and "^^" in left + right:
+    literals = left.startswith('"') and right.startswith('"')
+    if left != right and literals and not (kind and other_kind):
         raise Failed
     return (left == right) is (operator == "=")
 
@@ -177,19 +228,31 @@ PRECISE = Context(prec=60)
 
 
 @lru_cache(maxsize=10_000)
-def measured(term: str) -> tuple[str, int | Decimal]:
+def measured(term: str) -> tuple[str, Any]:
     """The kind of a value that has an order, and its measure; no kind for all other terms."""
+    if term[0] == term[-1] == '"':
+        return "text", term[1:-1]
     found = LITERAL.fullmatch(term)
     match found.groups() if found else ("", ""):
         case lexical, "integer":
             return "number", int(lexical)
         case lexical, "decimal":
             return "number", Decimal(lexical)
+        case lexical, "boolean":
+            return "boolean", lexical == "true"
         case lexical, "duration":
             return "duration", micros_of(lexical)
         case lexical, "dateTime":
             return "time", round(datetime.fromisoformat(lexical).timestamp() * SECOND)
     return "", 0
+
+
+def effective(term: str) -> bool:
+    """The effective boolean value, section 17.2.2."""
+    kind, value = measured(term)
+    if kind not in ("text", "number", "boolean"):
+        raise Failed
+    return bool(value)
 
 
 def number(term: str) -> int | Decimal | None:
@@ -211,6 +274,10 @@ def literal(lexical: str, datatype: str) -> str:
 
 def integer(value: int) -> str:
     return literal(str(value), "integer")
+
+
+def boolean(value: bool) -> str:
+    return literal("true" if value else "false", "boolean")
 
 
 def numeric(value: int | Decimal) -> str:

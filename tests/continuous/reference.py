@@ -115,9 +115,15 @@ def node(term: str) -> ox.NamedNode:
     return ox.NamedNode(term[1:-1])
 
 
+def literal(term: str) -> ox.Literal:
+    lexical, _, datatype = term[1:].partition('"')
+    return ox.Literal(lexical, datatype=node(datatype[2:])) if datatype else ox.Literal(lexical)
+
+
 def quad(triple: Sequence[str], graph: str | None = None) -> ox.Quad:
-    s, p, o = map(node, triple)
-    return ox.Quad(s, p, o, node(graph) if graph else ox.DefaultGraph())
+    s, p, o = triple
+    found = literal(o) if o[0] == '"' else node(o)
+    return ox.Quad(node(s), node(p), found, node(graph) if graph else ox.DefaultGraph())
 
 
 def date_time(micros: int) -> ox.Literal:

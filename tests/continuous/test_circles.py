@@ -70,7 +70,7 @@ def check(case: Case, seed: int, folder: Path, graphs: StaticGraphs) -> list[Way
 
 
 def drawn(chance: random.Random, queries: Sequence[Query]) -> Case:
-    return Case(queries, {STREAMS[0]: events(chance, 12, "chain")})
+    return Case(queries, {STREAMS[0]: events(chance, 14, "chain")})
 
 
 # --- sequences that nothing interrupts --------------------------------------------------------------------

@@ -26,9 +26,13 @@ from rheos.runtime.plan import Registered, components, is_circle
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_batches import load
-from tests.continuous.event_cases import case
-from tests.continuous.event_query import text
+from tests.continuous.arrival_cases import P, Q, S, W
+from tests.continuous.arrival_query import Aggregate, Filter, Group, Optional, Static
+from tests.continuous.conditions import INTEGERS, NODES
+from tests.continuous.event_cases import STREAMS, case
+from tests.continuous.event_query import DURATION, Chain, Query, Triples, duration_term, text
 from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
+from tests.continuous.expressions import SECOND, Compare, Expression, Or
 
 
 def table(events: Sequence[Event]) -> pa.Table:
@@ -131,7 +135,10 @@ def told(rows: pa.Table, query: Registered) -> list[Answer]:
 
 
 def compare(seed: int, folder: Path, graphs: StaticGraphs) -> None:
-    found = case(seed)
+    check(case(seed), seed, folder, graphs)
+
+
+def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs) -> None:
     queries = registered(found)
     chance = random.Random(seed)
     ends = found.ends or [0]
@@ -151,3 +158,44 @@ def graphs() -> StaticGraphs:
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        None,
+        Compare("?e", "!=", NODES[1]),
+        Or(Compare("?d", "=", NODES[1]), Compare("?e", "=", NODES[0])),
+        Compare(DURATION, "<", duration_term(5)),  # which what is static has not
+    ],
+    ids=str,
+)
+def test_what_is_static_beside_what_is_static(
+    condition: Expression | None, graphs: StaticGraphs, tmp_path: Path
+) -> None:
+    """It is there, or not, whatever happens: a solution without it is no other one."""
+    filters = () if condition is None else (Filter(condition),)
+    optional = Optional(Group((Triples((("?a", S, "?e"),)), *filters)))
+    where = Group((Triples((("?d", S, "?a"),)), optional, Triples((("?b", P, "?a"),))))
+    one, two, three = NODES
+    static = [(one, S, two, ""), (two, S, one, ""), (two, S, three, ""), (one, S, one, "")]
+    events = [(one, P, node, at, at) for at, node in enumerate(NODES)]
+    check(Case([Query(where)], {STREAMS[0]: events}, static), 0, tmp_path, graphs)
+
+
+@pytest.mark.parametrize("consumption", ["unrestricted", "recent", "chronological"])
+@pytest.mark.parametrize("counts", [False, True])
+def test_the_steps_of_a_path_are_no_part_of_a_solution(
+    counts: bool, consumption: str, graphs: StaticGraphs, tmp_path: Path
+) -> None:
+    """There are two ways from ?a to ?i: one solution, to be counted and used once."""
+    one, two, three = NODES
+    left = Group((Triples((("?a", P, "?b"),)), Static("?a :s/:w ?i .")))
+    where = Group((Chain((left, Group((Triples((("?a", Q, "?c"),)),))), ("SEQ",)),))
+    query = Query(where, consumption=consumption)
+    if counts:
+        select = ("?a", Aggregate("COUNT", "*", "?n"))
+        query = replace(query, select=select, group_by=("?a",), within=SECOND)
+    static = [(one, S, one, ""), (one, S, two, ""), (one, W, INTEGERS[1], ""), (two, W, INTEGERS[1], "")]
+    events = [(one, P, two, 1, 1), (one, Q, two, 2, 2), (one, Q, three, 3, 3)]
+    check(Case([query], {STREAMS[0]: events}, static), 0, tmp_path, graphs)

@@ -13,7 +13,7 @@ import pytest
 
 from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, Place
 from rheos.store.graphs import StaticGraphs
-from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case
+from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case, random_text
 from tests.continuous.reference import Answer, Case, Element, answers
 
 
@@ -91,3 +91,9 @@ def compare(
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED], ids=str)
 def test_agrees_with_a_store_per_evaluation(text: Text, seed: int, graphs: StaticGraphs) -> None:
     compare(text, seed, graphs)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_conditions_on_both_sides(block: int, graphs: StaticGraphs) -> None:
+    for seed in range(40 * block, 40 * block + 40):
+        compare(random_text(random.Random(seed)), seed, graphs)

@@ -19,6 +19,8 @@ from .vocabulary import (
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 DEFAULT = "default"
+DENSE_NODES = NODES[:3]
+DENSE_WEIGHTS = {":p": 3, ":q": 2, ":i": 4, ":n": 3, ":s": 2, ":v": 1}
 
 Triple = tuple[str, str, str]
 
@@ -37,7 +39,8 @@ class Data:
 
 
 def random_data(choose: Chooser, features: Features) -> Data:
-    graphs = {DEFAULT: random_triples(choose, features, 8, 26)}
+    low, high = (16, 36) if features.dense else (8, 26)
+    graphs = {DEFAULT: random_triples(choose, features, low, high)}
     if choose.chance(60):
         for graph in GRAPHS[: choose.number(1, 2)]:
             graphs[graph] = random_triples(choose, features, 3, 10)
@@ -58,9 +61,9 @@ def random_triples(choose: Chooser, features: Features, low: int, high: int) -> 
 
 
 def random_triple(choose: Chooser, features: Features) -> Triple:
-    predicate = choose.weighted(PREDICATE_WEIGHTS)
+    predicate = choose.weighted(DENSE_WEIGHTS if features.dense else PREDICATE_WEIGHTS)
     kind = PREDICATES[predicate]
     objects = OBJECTS[kind]
     if features.derived and kind == "num":
         objects = [*objects, *DERIVED]
-    return choose.pick(NODES), predicate, choose.pick(objects)
+    return choose.pick(DENSE_NODES if features.dense else NODES), predicate, choose.pick(objects)

@@ -123,6 +123,42 @@ class Expressions:
         sign = self.choose.pick(["EXISTS", "NOT EXISTS"])
         return f"{sign} {self.exists(scope)}"
 
+    def about_both(self, one: Scope, other: Scope) -> str:
+        """A condition that speaks of two sides: those of an OPTIONAL, of EXISTS and the row around it."""
+
+        def about(scope: Scope) -> str:
+            return self.simple(scope) if self.choose.chance(60) else self.boolean(scope, 1)
+
+        match self.choose.pick(
+            [*["or"] * 4, "and", "and", "not", "if", "coalesce", "in", "compare", "compare"]
+        ):
+            case "or":
+                return f"{about(one)} || {about(other)}"
+            case "and":
+                return f"{about(one)} && {about(other)}"
+            case "not":
+                return f"!({about(one)} {self.choose.pick(['||', '&&'])} {about(other)})"
+            case "if":
+                return f"IF({about(one)}, {about(other)}, {about(self.choose.pick([one, other]))})"
+            case "coalesce":
+                return f"COALESCE({self.compare(one, 0)}, {about(other)})"
+            case "in":
+                kind = self.kind(["node", "int", "str", "num"], other)
+                members = f"{self.leaf(kind, other)}, {self.leaf(kind, one)}"
+                return f"{self.leaf(kind, one)} {self.choose.pick(['IN', 'NOT IN'])} ({members})"
+        kind = self.kind(["num", "str", "time", "node"], one)
+        signs = ["=", "!="] if kind == "node" else COMPARISONS
+        return f"{self.leaf(kind, one)} {self.choose.pick(signs)} {self.leaf(kind, other)}"
+
+    def simple(self, scope: Scope) -> str:
+        """A test of one variable that is as often true as not."""
+        name = self.choose.pick(list(scope))
+        kind = {"calc": "num"}.get(KIND[name], KIND[name])
+        if kind in ("int", "num", "str", "time", "node"):
+            signs = ["=", "!="] if kind == "node" else COMPARISONS
+            return f"?{name} {self.choose.pick(signs)} {short(self.choose.pick(CONSTANTS[kind]))}"
+        return f"{self.choose.pick(['BOUND', 'isIRI', 'isLiteral', 'isBlank'])}(?{name})"
+
     def operand(self, scope: Scope) -> str:
         """A term of any kind for `=` and sameTerm."""
         if scope and self.choose.chance(70):

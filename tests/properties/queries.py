@@ -35,7 +35,7 @@ def trials(draw: st.DrawFn, deepest: int = 3) -> Trial:
 
 def random_trial(choose: Chooser, deepest: int = 3) -> Trial:
     """A query whose groups nest at most `deepest` levels, and its data."""
-    features = Features(derived=choose.chance(10))
+    features = Features(derived=choose.chance(10), dense=choose.chance(40))
     data = random_data(choose, features)
     patterns = Patterns(choose, features, data)
     place, clause = dataset(choose, deepest)

@@ -265,6 +265,38 @@ CASES = [
         [("1", "1"), ("2", None)],
         ":a :p 1, 2 . :b :p 1 .",
     ),
+    # The condition of the join was once printed as `l.x = r.x AND p OR q`. Random queries did not see it:
+    # their filters spoke of their own group alone, and then they are no condition of a join.
+    Case(
+        "|| in a filter of OPTIONAL about both sides",
+        "SELECT * { ?x :v ?n OPTIONAL { ?x :w ?m FILTER(?n = 1 || ?m = 7) } }",
+        "x n m",
+        [(":a", "1", "5"), (":b", "2", None), (":c", "3", "7")],
+        ":a :v 1 ; :w 5 . :b :v 2 ; :w 6 . :c :v 3 ; :w 7 .",
+    ),
+    Case(
+        "IN in a filter of OPTIONAL about both sides",
+        "SELECT * { ?x :v ?n OPTIONAL { ?x :w ?m FILTER(?m IN (?n, 7)) } }",
+        "x n m",
+        [(":a", "1", None), (":b", "2", "2"), (":c", "3", "7")],
+        ":a :v 1 ; :w 5 . :b :v 2 ; :w 2 . :c :v 3 ; :w 7 .",
+    ),
+    Case(
+        "|| and && in filters inside EXISTS, MINUS, UNION and a sub-select",
+        "SELECT ?x ?k { ?x :v ?n { ?x :w ?k FILTER(?k = 5 || ?k > 6 && ?k != 7) } UNION"
+        " { SELECT ?x (1 AS ?k) { ?x :w ?m FILTER(?m = 6 || ?m = 7) } }"
+        " FILTER EXISTS { ?x :w ?m FILTER(?n = 1 || ?m = 7) } MINUS { ?x :w ?m FILTER(?m = 0 || ?m = 6) } }",
+        "x k",
+        [(":a", "5"), (":c", "1")],
+        ":a :v 1 ; :w 5 . :b :v 2 ; :w 6 . :c :v 3 ; :w 7 .",
+    ),
+    Case(
+        "a text with a quote and an operator in a condition",
+        'SELECT * { ?x :v ?n OPTIONAL { ?x :w ?m FILTER(?n = "it\'s OR " && (?m = "\' AND " || ?m = 7)) } }',
+        "x n m",
+        [(":a", '"it\'s OR "', '"\' AND "'), (":b", "2", None)],
+        ':a :v "it\'s OR " ; :w "\' AND " . :b :v 2 ; :w 7 .',
+    ),
     Case(
         "a nested group is evaluated on its own",
         "SELECT ?v ?w { :a :p ?v OPTIONAL { { :b :p ?w FILTER(?v = ?w) } } }",

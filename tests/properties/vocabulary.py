@@ -60,6 +60,7 @@ class Features:
     """Choices that hold for the data and the query together."""
 
     derived: bool = False  # derived integer types in the data
+    dense: bool = False  # few nodes and predicates, so that patterns match many triples
 
 
 # --- terms, as they are written in N-Quads -------------------------------------------------------

@@ -167,15 +167,15 @@ def test_months(engine: Evaluator) -> None:
 @pytest.mark.parametrize(
     ("node", "sql"),
     [
-        (call("<", DURATION, duration("P10D")), "(ending - starting < 864000000000 AND starting <= ending)"),
-        (call(">=", duration("PT1S"), DURATION), "(1000000 >= ending - starting AND starting <= ending)"),
+        (call("<", DURATION, duration("P10D")), "ending - starting < 864000000000 AND starting <= ending"),
+        (call(">=", duration("PT1S"), DURATION), "1000000 >= ending - starting AND starting <= ending"),
         (call("=", DURATION, duration("PT0S")), "ending - starting = 0 AND starting <= ending"),
         (
             call("<", DURATION, duration("P1M")),
-            "(ending - starting < 2419200000000 AND starting <= ending)",
+            "ending - starting < 2419200000000 AND starting <= ending",
         ),
-        (call("<", START, moment("1970-01-01T00:00:01Z")), "(starting < 1000000 AND starting <= ending)"),
-        (call("<", START, END), "(starting < ending AND starting <= ending)"),
+        (call("<", START, moment("1970-01-01T00:00:01Z")), "starting < 1000000 AND starting <= ending"),
+        (call("<", START, END), "starting < ending AND starting <= ending"),
     ],
 )
 def test_filters_are_plain_comparisons(duckdb: Evaluator, node: Expression, sql: str) -> None:

@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rheos import iris, terms
-from rheos.algebra.expressions import INTERVAL, Expression
-from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Recent, SeqJoin, SeqRightJoin
+from rheos.algebra.expressions import INTERVAL, Expression, Variable
+from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Project, Recent, SeqJoin, SeqRightJoin
 from rheos.algebra.streams import Detecting
 from rheos.algebra.translate import TIMESTAMP, Names, Translator
+from rheos.algebra.variables import in_scope, names, used
 from rheos.errors import Position, QuerySyntaxError, UnsupportedError
 from rheos.sql import constants, durations
 from rheos.sql.views import Duration
@@ -32,7 +33,8 @@ _LONGEST = 3_652_500 * constants.MICROS_PER_DAY  # ten thousand years
 
 def translate_detecting(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> Detecting:
     """The algebra of a query in EP-SPARQL; `name` is what it is called if its text does not say."""
-    translator = DetectingTranslator(Names.of(query, base))
+    consumption = query.registration.consumption if query.registration else "unrestricted"
+    translator = DetectingTranslator(Names.of(query, base), consumes=consumption != "unrestricted")
     streams = tuple(dict.fromkeys(terms.iri(translator.names.iri(clause.iri)) for clause in query.streams))
     registration = query.registration
     return Detecting(
@@ -40,12 +42,22 @@ def translate_detecting(query: ast.Query, name: str, base: str = iris.DEFAULT_BA
         translator.query(query),
         streams or None,
         registration is not None and registration.kind == "STREAM",
-        registration.consumption if registration else "unrestricted",
+        consumption,
     )
+
+
+def of_mappings(pattern: Node, reads: frozenset[str] = frozenset()) -> Node:
+    """A pattern without blank nodes and steps of paths, but for those that are read. They are no part of a
+    mapping: two solutions that differ only in them are one, to be counted and used up once."""
+    scope = in_scope(pattern)
+    kept = tuple(Variable(name) for name in sorted(scope) if name in reads or not Variable(name).is_blank)
+    return pattern if len(kept) == len(scope) else Project(pattern, kept)
 
 
 @dataclass
 class DetectingTranslator(Translator):
+    consumes: bool = False  # solutions are used up
+
     def element(self, element: ast.Pattern) -> Node:
         if isinstance(element, ast.Temporal):
             return self.temporal(element)
@@ -55,7 +67,10 @@ class DetectingTranslator(Translator):
         left, right = element.left, element.right
         match element.operator:
             case "SEQ":
-                return SeqJoin(self.element(left), self.group(right))
+                first, second = self.element(left), self.group(right)
+                if self.consumes:
+                    return SeqJoin(of_mappings(first), of_mappings(second))
+                return SeqJoin(first, second)
             case "EQUALS":
                 return EqJoin(self.element(left), self.group(right))
             case "OPTIONALSEQ":
@@ -71,7 +86,9 @@ class DetectingTranslator(Translator):
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
         if modifiers.within is None:
             return group
-        return Recent(group.pattern, self.within(modifiers.within), group.keys, group.aggregates)
+        reads = names(group.keys).union(*(used(aggregate) for _, aggregate in group.aggregates))
+        pattern = of_mappings(group.pattern, reads)
+        return Recent(pattern, self.within(modifiers.within), group.keys, group.aggregates)
 
     def within(self, within: ast.Within) -> int:
         length = within.length

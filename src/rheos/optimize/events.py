@@ -45,7 +45,8 @@ def branches(node: Node) -> list[Node]:
     """A pattern as patterns whose solutions, taken together, are its own, and of which each either is static
     or has an event in every solution.
 
-    A static solution holds at any time, so what is optional beside it may be there or not.
+    A static solution holds at any time, so an event that is optional beside it may be there or not; what is
+    static itself is there, or it never is.
     """
     match node:
         case Union(left, right):
@@ -97,8 +98,9 @@ def _beside(
         if isinstance(node, SeqRightJoin):
             return [replace(node, left=whole(optional), right=kept)]
         return [replace(node, left=kept, right=whole(optional))]
-    joined = (join(kept, other) for other in branches(optional))
-    return [kept, *(one if condition is None else Filter(condition, one) for one in joined)]
+    events = (join(kept, other) for other in branches(optional) if has_streams(other))
+    static = without_nothing(LeftJoin(kept, whole(optional, static_only=True), condition))
+    return [static, *(one if condition is None else Filter(condition, one) for one in events)]
 
 
 def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -> Node:

@@ -45,6 +45,7 @@ from rheos.runtime.entailing import ENTAILING
 from rheos.runtime.place import DuckPlace
 from rheos.runtime.shares import Places
 from rheos.runtime.ticks import matches
+from rheos.sql.conditions import all_of, negated, same
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.entailed import entailed_sql
 from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
@@ -297,7 +298,7 @@ class Fixpoint:
         if not derived:
             return 0
         last, seen = f"round = {self.round}", f"ending <= {until}"
-        self._show(rule, {"all": seen, "old": f"NOT {last} AND {seen}", "new": last})
+        self._show(rule, {"all": seen, "old": all_of([negated(last), seen]), "new": last})
         self._find(rule, after, derived)
         return self._without(rule)
 
@@ -415,8 +416,8 @@ class Fixpoint:
     def _without(self, rule: Rule) -> int:
         """Leave only what is not known of what was found; how much that is."""
         known, fresh = self._known[rule.name], self._fresh[rule.name]
-        same = " AND ".join(f"{known}.{c} = {fresh}.{c}" for c in (*OCCURRENCE, *TRIPLE))
-        self.place.run(f"DELETE FROM {fresh} USING {known} WHERE {same}")
+        again = same(known, fresh, (*OCCURRENCE, *TRIPLE))
+        self.place.run(f"DELETE FROM {fresh} USING {known} WHERE {again}")
         ((count,),) = self.place.run(f"SELECT count(*) FROM {fresh}").fetchall()
         return int(count)
 

@@ -24,6 +24,7 @@ from rheos.runtime.buffers import LIVE
 from rheos.runtime.detecting import BATCH, DetectingBatch, Detection, Side, Stage, present
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.place import DuckPlace
+from rheos.sql.conditions import all_of, any_of
 from rheos.sql.detecting import DetectingStatement, compile_detecting
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import OCCURRENCE, pairs_name, select
@@ -134,10 +135,9 @@ def chronological(place: DuckPlace, stage: Stage) -> pa.Table:
         used += fits
         turns.append(used if fits else 0)
     place.put("taken", rights.append_column("turn", pa.array(turns, pa.int64())))
-    same = "turns.agreeing = taken.agreeing AND turns.ended = taken.turn"
     return place.ask(
-        "SELECT turns.place AS first, taken.place AS second"
-        f" FROM turns JOIN taken ON turns.side = 1 AND {same}"
+        "SELECT turns.place AS first, taken.place AS second FROM turns JOIN taken"
+        " ON turns.side = 1 AND turns.agreeing = taken.agreeing AND turns.ended = taken.turn"
     )
 
 
@@ -169,8 +169,8 @@ def fitting(stage: Stage) -> str:
         equal = [f"l.{left} = r.{right}"]
         equal += [] if name in certain(stage.left) else [f"l.{left} IS NULL"]
         equal += [] if name in certain(stage.right) else [f"r.{right} IS NULL"]
-        tests.append(f"({' OR '.join(equal)})")
-    source = f"{LEFTS} AS l JOIN {RIGHTS} AS r ON {' AND '.join(tests)}"
+        tests.append(any_of(equal))
+    source = f"{LEFTS} AS l JOIN {RIGHTS} AS r ON {all_of(tests)}"
     return select(["l.place AS first", "r.place AS second"], source)
 
 

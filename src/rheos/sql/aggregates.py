@@ -13,6 +13,7 @@ from rheos.algebra.expressions import Aggregate
 from rheos.sql import constants as c
 from rheos.sql.collected import Collected, bits, count, double_total, exact_total, first_by, least, texts
 from rheos.sql.computed import TextValue, integer
+from rheos.sql.conditions import TRUE, all_of
 from rheos.sql.dialect import EXACT, FRACTION, Dialect
 from rheos.sql.expressions import compiled
 from rheos.sql.functions.numbers import quotient
@@ -20,9 +21,7 @@ from rheos.sql.lexical import number_term
 from rheos.sql.ordering import of_value
 from rheos.sql.scope import Scope
 from rheos.sql.values import ShortNumberValue, Value
-from rheos.sql.views import NULL, TRUE, Number, once
-
-AND = " AND "
+from rheos.sql.views import NULL, Number, once
 
 # Ten billion numbers below this have a sum that DECIMAL(38,18) can hold.
 LARGE = 10**10
@@ -102,7 +101,7 @@ def total(value: Value, chosen: Choice, scope: Scope, *, average: bool) -> Numbe
     floating = once(scope, number.floating)
     # Of a number that is too long for DECIMAL no exact value is known: an error, as on overflow.
     missing = [f"{part} IS NULL" for part in (each, floating) if part != NULL]
-    sound = TRUE if short else f"{above.collect(count(), AND.join(missing))} = 0"
+    sound = TRUE if short else f"{above.collect(count(), all_of(missing))} = 0"
     rows = chosen.collect(count())
 
     def exact() -> str:

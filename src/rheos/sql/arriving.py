@@ -20,6 +20,7 @@ from textwrap import indent
 from rheos.algebra.families import MEMBER, NAME
 from rheos.algebra.nodes import Ask, Construct, Node, OrderBy, Query, Select, makes_blanks
 from rheos.algebra.streams import mark_of
+from rheos.sql.conditions import all_of, same
 from rheos.sql.context import Context
 from rheos.sql.continuous import asked, identity, with_turns
 from rheos.sql.dialect import Dialect
@@ -66,8 +67,9 @@ def completed(relation: Relation, compiler: Compiler) -> Relation:
     rows, ticks = compiler.fresh("r"), compiler.fresh("i")
     if relation.valid:
         # A combination is in all the buckets in which it is valid; it is completed in one of them.
-        begins = f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}"
-        begins += f" AND {ticks}.{BUCKET.column} = {rows}.{BUCKET.column}"
+        begins = all_of(
+            [f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}", same(ticks, rows, [BUCKET.column])]
+        )
     else:
         begins = f"{ticks}.first"
     columns = [f"{ticks}.{INSTANT.column}", *(f"{rows}.{compiler.column(v)}" for v in relation.variables)]

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rheos.sql.conditions import all_of
 from rheos.sql.dialect import Dialect
 
 
 def filter_clause(*conditions: str | None) -> str:
     """The FILTER of an aggregate; nothing for no conditions."""
-    given = " AND ".join(condition for condition in conditions if condition)
-    return f" FILTER (WHERE {given})" if given else ""
+    given = [condition for condition in conditions if condition]
+    return f" FILTER (WHERE {all_of(given)})" if given else ""
 
 
 @dataclass(frozen=True, slots=True)

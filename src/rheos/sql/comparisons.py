@@ -16,9 +16,10 @@ from dataclasses import replace
 from rheos.sql import decode
 from rheos.sql import durations as of_durations
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
+from rheos.sql.conditions import FALSE, TRUE, all_of, any_of, negated
 from rheos.sql.temporal import DurationValue
 from rheos.sql.values import ConstantValue, TermValue, Value
-from rheos.sql.views import FALSE, NULL, TRUE, Bare, Moment, once
+from rheos.sql.views import NULL, Bare, Moment, once
 
 FOURTEEN_HOURS = 14 * 3600 * 1_000_000
 
@@ -76,7 +77,8 @@ def unlike(value: NumberValue | BooleanValue | DurationValue, other: Value, *, s
         defined = f"{value.duration.micros} IS NOT NULL"
     else:
         defined = value.number.present if value.number else f"({value.truth}) IS NOT NULL"
-    return [f"CASE WHEN NOT {other.opaque} AND {defined} AND {other.term} IS NOT NULL THEN FALSE END"]
+    known = all_of([negated(other.opaque), defined, f"{other.term} IS NOT NULL"])
+    return [f"CASE WHEN {known} THEN FALSE END"]
 
 
 def same_term(left: Value, right: Value, *, strict: bool) -> str:
@@ -88,15 +90,14 @@ def same_term(left: Value, right: Value, *, strict: bool) -> str:
     for value, other in ((left, right), (right, left)):
         plain = plain_literal(other)
         if value.opaque != FALSE and plain != FALSE:
-            errors.append(" AND ".join(part for part in (value.opaque, plain) if part != TRUE) or TRUE)
+            errors.append(all_of([value.opaque, plain]))
     if left.moment and right.moment and left.moment.kind != right.moment.kind:
         errors.append(f"{left.moment.kind} = {right.moment.kind}")
     elif left.moment and right.moment:
         errors.append(TRUE)
     if not errors:
         return same
-    error = " OR ".join(f"({error})" for error in errors)
-    return f"CASE WHEN {error} THEN NULLIF({same}, FALSE) ELSE {same} END"
+    return f"CASE WHEN {any_of(errors)} THEN NULLIF({same}, FALSE) ELSE {same} END"
 
 
 def plain_literal(value: Value) -> str:
@@ -104,10 +105,10 @@ def plain_literal(value: Value) -> str:
     if isinstance(value, TermValue):
         d = value.dialect
         term = once(value.scope, value.term)
-        return f"({decode.is_simple(d, term)} OR {decode.is_typed(d, term)})"
+        return any_of([decode.is_simple(d, term), decode.is_typed(d, term)])
     if value.literal is False or value.tagged == TRUE:
         return FALSE
-    return TRUE if value.tagged == FALSE else f"NOT {value.tagged}"
+    return negated(value.tagged)
 
 
 # --- by kind -------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:
 
 def _beside(test: str, *bare: Bare | None) -> str:
     """A test of values and, side by side with it, that they are there: a filter does not ask for more."""
-    return " AND ".join(dict.fromkeys((test, *(side.where for side in bare if side))))
+    return all_of(dict.fromkeys((test, *(side.where for side in bare if side))))
 
 
 def _moment_beside(value: Value, other: Value) -> Moment | None:
@@ -194,9 +195,9 @@ def _moment(operator: str, a: Moment, b: Moment) -> str:
     if isinstance(a.zoned, bool) and isinstance(b.zoned, bool):
         zones = TRUE if a.zoned == b.zoned else FALSE
     elif isinstance(b.zoned, bool):
-        zones = f"{a.zoned}" if b.zoned else f"NOT {a.zoned}"
+        zones = str(a.zoned) if b.zoned else negated(str(a.zoned))
     elif isinstance(a.zoned, bool):
-        zones = f"{b.zoned}" if a.zoned else f"NOT {b.zoned}"
+        zones = b.zoned if a.zoned else negated(b.zoned)
     else:
         zones = f"{a.zoned} = {b.zoned}"
     if zones == TRUE:
@@ -239,7 +240,7 @@ def within(value: Value, members: list[Value], *, strict: bool = True) -> str:
         tests.append(test)
     else:
         tests += [equal(value, member, strict=strict) for member in alike]
-    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+    return any_of(tests)
 
 
 def _by_term(member: Value) -> bool:

@@ -6,12 +6,13 @@ from functools import cached_property
 
 from rheos.sql import constants as c
 from rheos.sql import decode
+from rheos.sql.conditions import FALSE, TRUE
 from rheos.sql.decode import QUOTE
 from rheos.sql.dialect import EXACT
 from rheos.sql.lexical import number_term, number_text
 from rheos.sql.scope import Scope
 from rheos.sql.values import Test, Value
-from rheos.sql.views import FALSE, TRUE, Moment, Number, Text, grouped, once
+from rheos.sql.views import Moment, Number, Text, grouped, once
 from rheos.terms import literal
 
 

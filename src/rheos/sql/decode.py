@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from rheos.sql import constants as c
+from rheos.sql.conditions import all_of, negated
 from rheos.sql.dialect import Dialect
 from rheos.terms import XSD, literal
 
@@ -55,12 +56,13 @@ def _ends_in_bracket(d: Dialect, term: str) -> str:
 
 
 def is_typed(d: Dialect, term: str) -> str:
-    return f"({is_literal(d, term)} AND {_ends_in_bracket(d, term)})"
+    return all_of([is_literal(d, term), _ends_in_bracket(d, term)])
 
 
 def is_tagged(d: Dialect, term: str) -> str:
     """Whether a term is a literal with a language tag."""
-    return f"({is_literal(d, term)} AND NOT {is_simple(d, term)} AND NOT {_ends_in_bracket(d, term)})"
+    others = is_simple(d, term), _ends_in_bracket(d, term)
+    return all_of([is_literal(d, term), *map(negated, others)])
 
 
 def has_datatype(d: Dialect, term: str, datatype: str) -> str:

@@ -40,6 +40,7 @@ from rheos.optimize.durations import condition_bound
 from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.collected import least
+from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
@@ -283,7 +284,7 @@ def optional(
     context: Context,
     compiler: DetectingCompiler,
 ) -> Relation:
-    """What is kept, which occurs, with what is optional; that may be static, or in part."""
+    """What is kept with what is optional. That may be static, or in part; beside what is static, it is."""
     left, right = compiler.node(kept, context), compiler.node(beside, context)
     pair = Pair.of(left, right, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -295,9 +296,9 @@ def optional(
             case SeqRightJoin():
                 conditions.append(f"{second}.{ENDING} < {first}.{STARTING}")
             case EqLeftJoin():
-                same = " AND ".join(f"{second}.{column} = {first}.{column}" for column in OCCURRENCE)
+                at_once = same(second, first, OCCURRENCE)
                 timeless = f"{second}.{ENDING} < {second}.{STARTING}"
-                conditions.append(same if always_occurs(beside) else f"({same} OR {timeless})")
+                conditions.append(at_once if always_occurs(beside) else any_of([at_once, timeless]))
     if node.condition is not None:
         conditions.append(condition_sql(node.condition, pair))
     bound = condition_bound(node.condition)
@@ -309,7 +310,7 @@ def optional(
         )
         conditions.append(f"{first}.stretch = {second}.stretch")
     sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions))
-    return Relation(sql, pair.variables, left.certain, left.keys, occurs=True)
+    return Relation(sql, pair.variables, left.certain, left.keys, occurs=left.occurs)
 
 
 def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relation:
@@ -320,9 +321,7 @@ def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relat
         return left
     conditions = pair.conditions()
     if not any(name in left.certain and name in right.certain for name in pair.shared):
-        shared = map(compiler.column, pair.shared)
-        both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in shared)
-        conditions.append(f"({' OR '.join(both)})")
+        conditions.append(pair.meeting())
     if left.occurs and right.occurs:
         conditions.append(f"{pair.right_alias}.{ENDING} <= {pair.left_alias}.{ENDING}")
     columns = [f"{pair.left_alias}.{column}" for column in left.carried]
@@ -389,12 +388,12 @@ def gathered(rows: Rows, by: Sequence[str], within: int) -> Whole:
     inner, compiler = rows.relation, rows.compiler
     alias, anchors, solutions = compiler.fresh("r"), compiler.fresh("a"), compiler.fresh("solutions")
     ends = select([*by, f"{ENDING} AS {ANCHOR.column}"], solutions, distinct=True)
-    same = [f"{alias}.{column} IS NOT DISTINCT FROM {anchors}.{column}" for column in by]
-    same.append(f"{alias}.{ENDING} <= {anchors}.{ANCHOR.column}")
-    same.append(f"{alias}.{ENDING} > {anchors}.{ANCHOR.column} - {within}")
+    near = [f"{alias}.{column} IS NOT DISTINCT FROM {anchors}.{column}" for column in by]
+    near.append(f"{alias}.{ENDING} <= {anchors}.{ANCHOR.column}")
+    near.append(f"{alias}.{ENDING} > {anchors}.{ANCHOR.column} - {within}")
     columns = [f"{anchors}.{ANCHOR.column}", f"{alias}.{STARTING}"]
     columns += [f"{alias}.{compiler.column(name)}" for name in inner.variables]
-    joined = select(columns, f"{solutions} AS {alias} JOIN {nested(ends, anchors)}\nON {' AND '.join(same)}")
+    joined = select(columns, f"{solutions} AS {alias} JOIN {nested(ends, anchors)}\nON {all_of(near)}")
     sql = f"WITH {solutions} AS (\n{indent(inner.sql, '  ')}\n)\n{joined}"
     seen = replace(inner, sql=sql, keys=(ANCHOR,), occurs=False)
     below = compiler.rows(seen, rows.context)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from rheos.sql.conditions import all_of, same
 from rheos.sql.constants import DATE_TIME
 from rheos.sql.dialect import DIGITS, EXACT, FRACTION, WHOLE, Dialect
 
@@ -227,7 +228,7 @@ class DuckDB(Dialect):
         return f"unnest([{', '.join(values)}])"
 
     def closure(self, closure: Closure) -> str:
-        same = "".join(f" AND edges.{key} = reached.{key}" for key in closure.keys)
+        onto = all_of(["edges.a = reached.b", same("edges", "reached", closure.keys)])
         columns = ", ".join((*closure.keys, "a", "b"))
         first = f"SELECT {columns} FROM edges"
         if closure.seeds is not None:
@@ -239,7 +240,7 @@ class DuckDB(Dialect):
             f"{seeds}reached AS (\n"
             f"  {first}\n"
             "  UNION\n"
-            f"  SELECT {onward}, edges.b FROM reached JOIN edges ON edges.a = reached.b{same}\n"
+            f"  SELECT {onward}, edges.b FROM reached JOIN edges ON {onto}\n"
             f")\nSELECT {columns} FROM reached"
         )
 

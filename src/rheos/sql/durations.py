@@ -15,9 +15,10 @@ from decimal import Decimal
 
 from rheos.sql import constants as c
 from rheos.sql import decode
+from rheos.sql.conditions import TRUE, all_of, any_of, negated
 from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.scope import Scope
-from rheos.sql.views import TRUE, Duration, grouped, named, once
+from rheos.sql.views import Duration, grouped, named, once
 
 # The kinds are sets of bits, so that `|` is the type of a sum: of both parts comes an xsd:duration.
 DAY_TIME, YEAR_MONTH, ANY = 1, 2, 3
@@ -68,7 +69,8 @@ def well_formed(scope: Scope, term: str) -> str:
     d = scope.dialect
     matches = d.matches(term, d.string(_TERM))
     unfinished = d.matches(term, d.string('[PT]"'))
-    return scope.share(f"({d.ends_with(term, d.string('uration>'))} AND {matches} AND NOT {unfinished})")
+    ends = d.ends_with(term, d.string("uration>"))
+    return scope.share(all_of([ends, matches, negated(unfinished)]))
 
 
 def of_term(scope: Scope, term: str) -> Duration:
@@ -137,7 +139,7 @@ def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bo
 
     def test(a: Duration, b: Duration) -> str:
         pairs = list(zip(_added(scope.dialect, a), _added(scope.dialect, b), strict=True))
-        less, greater = (" AND ".join(f"{one} {sign} {other}" for one, other in pairs) for sign in ("<", ">"))
+        less, greater = (all_of(f"{one} {sign} {other}" for one, other in pairs) for sign in ("<", ">"))
         return (
             f"CASE WHEN {a.months} = {b.months} THEN {a.micros} {operator} {b.micros}"
             f" WHEN {less} THEN {before} WHEN {greater} THEN {after} END"
@@ -202,7 +204,8 @@ def text(scope: Scope, duration: Duration) -> str:
     if months != 0:
         all_months = once(scope, str(months))
         counts += [(d.whole_quotient(f"abs({all_months})", 12), "Y"), (f"abs({all_months}) % 12", "M")]
-        negative, nothing = f"({negative} OR {all_months} < 0)", f"({nothing} AND {all_months} = 0)"
+        negative = any_of([negative, f"{all_months} < 0"])
+        nothing = all_of([nothing, f"{all_months} = 0"])
     counts.append((d.whole_quotient(micros, DAY), "D"))
     date = " || ".join(_count(d, count, unit) for count, unit in counts)
     hours = d.whole_quotient(of_day, HOUR)
@@ -250,8 +253,9 @@ def total(scope: Scope, a: Duration, sign: str, b: Duration) -> Duration:
         return f"{grouped(str(one))} {sign} {grouped(str(other))}"
 
     def possible(months: str, micros: str) -> str:
-        alike = f"(({months} >= 0 AND {micros} >= 0) OR ({months} <= 0 AND {micros} <= 0))"
-        return f"CASE WHEN {alike} AND abs({months}) <= {MOST_MONTHS} AND {limit(micros)} THEN {micros} END"
+        alike = any_of(all_of([f"{months} {sign} 0", f"{micros} {sign} 0"]) for sign in (">=", "<="))
+        small = all_of([alike, f"abs({months}) <= {MOST_MONTHS}", limit(micros)])
+        return f"CASE WHEN {small} THEN {micros} END"
 
     def limit(micros: str) -> str:
         return f"{micros} BETWEEN -{MOST_MICROS} AND {MOST_MICROS}"

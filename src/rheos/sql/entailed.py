@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from rheos.sql.conditions import all_of, negated
 from rheos.sql.relation import select
 
 SUBJECT, OBJECT = "?s", "?o"
@@ -33,15 +34,15 @@ def derived_sql(
         "o": f"CASE d.o2 WHEN '{OBJECT}' THEN e.o ELSE d.o2 END",
     }
     columns = [*(f"e.{name}" for name in carried), *(f"{term} AS {name}" for name, term in terms.items())]
-    itself = " AND ".join(f"{term} = e.{name}" for name, term in terms.items())
+    itself = all_of(f"{term} = e.{name}" for name, term in terms.items())
     # By the predicate alone, or by the class as well: two joins, each on what is equal.
     parts = [
         select(
             columns,
-            f"{triples} AS e JOIN {derivations} AS d ON d.p = e.p AND {same}",
-            ["NOT (d.bare AND e.o LIKE '\"%')", f"NOT ({itself})"],
+            f"{triples} AS e JOIN {derivations} AS d ON {all_of(['d.p = e.p', of_class])}",
+            ["NOT (d.bare AND e.o LIKE '\"%')", negated(itself)],
         )
-        for same in ("d.o = ''", "d.o = e.o")
+        for of_class in ("d.o = ''", "d.o = e.o")
     ]
     return ("\nUNION\n" if distinct else "\nUNION ALL\n").join(parts)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists
 from rheos.algebra.variables import certain, mentioned
+from rheos.sql.conditions import all_of
 from rheos.sql.context import KeySource
 from rheos.sql.joins import compatible, same_keys
 from rheos.sql.relation import Key, nested, select
@@ -42,8 +43,7 @@ def semi_join(exists: Exists, rows: Rows) -> str:
     match = matches(exists, rows, unique=False)
     dialect = rows.dialect
     how = dialect.anti_join if exists.negated else dialect.semi_join
-    conditions = " AND ".join(match.conditions) or "TRUE"
-    return f"{rows.source()} {how} {nested(match.sql, match.alias)}\nON {conditions}"
+    return f"{rows.source()} {how} {nested(match.sql, match.alias)}\nON {all_of(match.conditions)}"
 
 
 def mark(exists: Exists, rows: Rows) -> tuple[str, str]:
@@ -52,7 +52,7 @@ def mark(exists: Exists, rows: Rows) -> tuple[str, str]:
     found = rows.compiler.fresh("found")
     columns = [f"{match.alias}.{column}" for column in match.columns]
     inner = select([*columns, f"TRUE AS {found}"], nested(match.sql, match.alias), distinct=True)
-    join = f"LEFT JOIN {nested(inner, match.alias)}\nON {' AND '.join(match.conditions) or 'TRUE'}"
+    join = f"LEFT JOIN {nested(inner, match.alias)}\nON {all_of(match.conditions)}"
     return join, f"{match.alias}.{found} IS {'NULL' if exists.negated else 'NOT NULL'}"
 
 

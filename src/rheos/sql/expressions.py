@@ -9,10 +9,11 @@ from __future__ import annotations
 from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
 from rheos.sql import comparisons
 from rheos.sql.computed import BooleanValue
+from rheos.sql.conditions import all_of, any_of
 from rheos.sql.functions import FUNCTIONS
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, NumberTermValue, ShortNumberValue, TermValue, Value
-from rheos.sql.views import NULL, grouped
+from rheos.sql.views import NULL
 
 
 def term(expression: Expression, scope: Scope) -> str:
@@ -35,15 +36,12 @@ def _effective(expression: Expression, scope: Scope, strict: bool) -> str:
     if not strict:
         match expression:
             case Call("&&" | "||" as name, (left, right)):
-                operator = "AND" if name == "&&" else "OR"
-                sides = (grouped(condition(side, scope, strict=False)) for side in (left, right))
-                return f" {operator} ".join(sides)
+                sides = [condition(side, scope, strict=False) for side in (left, right)]
+                return all_of(sides) if name == "&&" else any_of(sides)
             case Call("=", (left, right)):
                 return comparisons.equal(compiled(left, scope), compiled(right, scope), strict=False)
             case Call("<" | ">" | "<=" | ">=" as name, (left, right)):
-                return grouped(
-                    comparisons.compare(name, compiled(left, scope), compiled(right, scope), strict=False)
-                )
+                return comparisons.compare(name, compiled(left, scope), compiled(right, scope), strict=False)
             case Call("IN", (value, *members)):
                 values = [compiled(member, scope) for member in members]
                 return comparisons.within(compiled(value, scope), values, strict=False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rheos.algebra.expressions import Exists, Variable
 from rheos.algebra.nodes import Broadcast, Distinct, Extend, Filter, Join, LeftJoin, Minus, Node, Union
 from rheos.algebra.variables import certain, has_exists, number_name
+from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.constants import EXACT_RANKS
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
@@ -29,7 +30,7 @@ def compatible(column: str, left: str, right: str, left_certain: bool, right_cer
     conditions = [f"{left}.{column} = {right}.{column}"]
     conditions += [] if left_certain else [f"{left}.{column} IS NULL"]
     conditions += [] if right_certain else [f"{right}.{column} IS NULL"]
-    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
+    return any_of(conditions)
 
 
 def same_keys(keys: Sequence[Key], left: str, right: str) -> list[str]:
@@ -79,6 +80,12 @@ class Pair:
             bound = name in self.left.certain, name in self.right.certain
             found.append(compatible(column, self.left_alias, self.right_alias, *bound))
         return found
+
+    def meeting(self) -> str:
+        """The condition that both sides bind a shared variable, to the same."""
+        return any_of(
+            same(self.left_alias, self.right_alias, [self.compiler.column(name)]) for name in self.shared
+        )
 
     def value(self, variable: str) -> str:
         """The column of a variable in the merged solution."""
@@ -151,7 +158,7 @@ class Pair:
         right = nested(self.right.sql, self.right_alias)
         if not conditions and how == "JOIN":
             return f"{left} CROSS JOIN {right}"
-        return f"{left} {how} {right}\nON {' AND '.join(conditions) or 'TRUE'}"
+        return f"{left} {how} {right}\nON {all_of(conditions)}"
 
 
 def join(node: Join, context: Context, compiler: Compiler) -> Relation:
@@ -227,9 +234,7 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
     conditions = pair.conditions()
     if not any(name in left.certain and name in right.certain for name in pair.shared):
         # A solution is only removed by one that it shares a bound variable with.
-        shared = map(compiler.column, pair.shared)
-        both = (f"{pair.left_alias}.{column} = {pair.right_alias}.{column}" for column in shared)
-        conditions.append(f"({' OR '.join(both)})")
+        conditions.append(pair.meeting())
     columns = [f"{pair.left_alias}.{column}" for column in left.carried]
     columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]
     hint = compiler.dialect.broadcast([pair.right_alias] if isinstance(node.right, Broadcast) else [])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from rheos.algebra.expressions import Expression
 from rheos.sql import decode, durations
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
+from rheos.sql.conditions import negated
 from rheos.sql.dialect import EXACT
 from rheos.sql.expressions import compiled
 from rheos.sql.scope import Scope
@@ -72,7 +73,7 @@ def _of_term(scope: Scope, term: str) -> list[str]:
     kind = (
         f"CASE WHEN {term} IS NULL THEN NULL WHEN {decode.is_blank(d, term)} THEN {BLANK}"
         f" WHEN {decode.is_iri(d, term)} THEN {IRI}"
-        f" WHEN {number.present} THEN {NUMBER} WHEN NOT {decode.is_typed(d, term)} THEN {STRING}"
+        f" WHEN {number.present} THEN {NUMBER} WHEN {negated(decode.is_typed(d, term))} THEN {STRING}"
         f" WHEN {truth} IS NOT NULL THEN {BOOLEAN}"
         f" WHEN {moment.micros} IS NOT NULL THEN {DATE_TIME} + {moment.kind}"
         f" WHEN {duration.micros} IS NOT NULL THEN {DURATION} ELSE {OTHER} END"

@@ -27,6 +27,7 @@ from rheos.algebra.nodes import (
     ZeroOrOne,
 )
 from rheos.algebra.variables import certain
+from rheos.sql.conditions import all_of, same
 from rheos.sql.context import Context
 from rheos.sql.relation import INSTANT, Key, Relation, nested, select
 from rheos.sql.scans import scan
@@ -127,11 +128,10 @@ class PathCompiler:
                 return select(columns, nested(self.edges(inner, end, start), alias))
             case Sequence(first, second):
                 left, right = self.compiler.fresh("i"), self.compiler.fresh("i")
-                conditions = [f"{left}.b = {right}.a"]
-                conditions += [f"{left}.{key} = {right}.{key}" for key in self.key_columns]
+                conditions = [f"{left}.b = {right}.a", same(left, right, self.key_columns)]
                 columns = [*self.of(left), f"{left}.a", f"{right}.b"]
                 source = f"{nested(self.edges(first), left)} JOIN {nested(self.edges(second), right)}"
-                return select(columns, f"{source}\nON {' AND '.join(conditions)}")
+                return select(columns, f"{source}\nON {all_of(conditions)}")
             case Alternative(first, second):
                 return f"{self.edges(first)}\nUNION ALL\n{self.edges(second)}"
             case ZeroOrOne(inner):
@@ -174,9 +174,8 @@ class PathCompiler:
         for found in (start, end):
             if isinstance(found, Seeds):
                 known = self.compiler.fresh("s")
-                same = [f"{alias}.node = {known}.a"]
-                same += [f"{alias}.{key} = {known}.{key}" for key in self.key_columns]
-                source += f" JOIN {nested(found.sql, known)} ON {' AND '.join(same)}"
+                met = [f"{alias}.node = {known}.a", same(alias, known, self.key_columns)]
+                source += f" JOIN {nested(found.sql, known)} ON {all_of(met)}"
         return select([*self.of(alias), f"{alias}.node AS a", f"{alias}.node AS b"], source)
 
     def each_key(self, columns: list[str]) -> str:

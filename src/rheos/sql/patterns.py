@@ -41,6 +41,7 @@ from rheos.algebra.rewrite import has_streams
 from rheos.algebra.variables import certain, exists_in, has_exists, is_number_name, numeric
 from rheos.deadline import check
 from rheos.sql import joins, solutions
+from rheos.sql.conditions import all_of, any_of
 from rheos.sql.context import Context
 from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.exists import semi_join
@@ -158,8 +159,8 @@ def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
                 tests = [f"{own} = {outer}"]
                 tests += [f"{outer} IS NULL"] if key.nullable else []
                 tests += [] if name in relation.certain else [f"{own} IS NULL"]
-                conditions.append(f"({' OR '.join(tests)})" if len(tests) > 1 else tests[0])
-        how = f"JOIN {nested(source.sql, right)}\nON {' AND '.join(conditions)}" if conditions else (
+                conditions.append(any_of(tests))
+        how = f"JOIN {nested(source.sql, right)}\nON {all_of(conditions)}" if conditions else (
             f"CROSS JOIN {nested(source.sql, right)}"
         )  # fmt: skip
         sql = select(columns, f"{nested(relation.sql, left)} {how}")
@@ -191,7 +192,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
         if not source:
             source, where = found.item, conditions
         elif conditions:
-            source += f"\nJOIN {found.item} ON {' AND '.join(conditions)}"
+            source += f"\nJOIN {found.item} ON {all_of(conditions)}"
         else:
             source += f"\nCROSS JOIN {found.item}"
     if len(timed) > PAIRED + 1:
@@ -309,12 +310,12 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     conditions = []
     if name in inner.variables:
         test = f"{alias}.{column} = {alias}.{key}"
-        conditions = [test if name in inner.certain else f"({test} OR {alias}.{column} IS NULL)"]
+        conditions = [test if name in inner.certain else any_of([test, f"{alias}.{column} IS NULL"])]
     environment = context.environment.get(name)
     if environment is not None:
         test = f"{alias}.{environment.column} = {alias}.{key}"
         unbound = f"{alias}.{environment.column} IS NULL"
-        conditions.append(f"({test} OR {unbound})" if environment.nullable else test)
+        conditions.append(any_of([test, unbound]) if environment.nullable else test)
     variables = tuple(found for found in inner.variables if found != name)
     columns = [f"{alias}.{found}" for found in replace(inner, keys=outer).carried]
     columns += [f"{alias}.{compiler.column(found)}" for found in variables]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 
+from rheos.sql.conditions import all_of
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -102,7 +104,7 @@ def select(
     lines = [f"{head} {', '.join(columns) or '1 AS unit'}", f"FROM {source}"]
     conditions = list(where)
     if conditions:
-        lines.append("WHERE " + "\n  AND ".join(conditions))
+        lines.append("WHERE " + all_of(conditions, gap="\n  "))
     if tail:
         lines.append(tail)
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rheos.algebra.nodes import Dataset
+from rheos.sql.conditions import same
 from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import entailed_names
@@ -60,8 +61,8 @@ def default_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     times = {stream: stream_time(number) for stream, number in windows.items()} if context.timed else {}
     if context.timed:
         # Of a triple that is in a window too, it is there that its time is known.
-        same = " AND ".join(f"x.{name} = t.{name}" for name in "spo")
-        static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {same})")
+        found = same("x", "t", "spo")
+        static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {found})")
     parts = [
         always(static, ["s", "p", "o"], times.values()),
         select(["s", "p", "o", "time", *INTERVAL, *times.values()], DEFAULT_WINDOW),

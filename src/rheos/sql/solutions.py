@@ -13,6 +13,7 @@ from rheos.algebra.nodes import Aggregated, Distinct, Group, OrderBy, Project, S
 from rheos.algebra.variables import certain, has_exists, used
 from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
+from rheos.sql.conditions import all_of
 from rheos.sql.context import Context
 from rheos.sql.grouped import Parted, Whole
 from rheos.sql.joins import same_keys
@@ -94,7 +95,7 @@ def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relati
         columns = [f"{rows}.{column}" for column in inner.carried]
         columns += [f"{rows}.{compiler.column(name)}" for name in inner.variables]
         columns.append(f"{found}.{compiler.column(item.variable.name)}")
-        source = f"{nested(inner.sql, rows)} JOIN {nested(groups.sql, found)}\nON {' AND '.join(conditions)}"
+        source = f"{nested(inner.sql, rows)} JOIN {nested(groups.sql, found)}\nON {all_of(conditions)}"
         inner = replace(
             inner,
             sql=select(columns, source),
@@ -127,7 +128,7 @@ def every_key(relation: Relation, node: Group, unit: Relation, compiler: Compile
         columns.append(f"{or_of_no_rows(aggregate, f'{found}.{column}', first, compiler)} AS {column}")
     conditions = same_keys(relation.keys, all_keys, found)
     source = f"{nested(unit.sql, all_keys)} LEFT JOIN {nested(relation.sql, found)}"
-    return relation.with_sql(select(columns, f"{source}\nON {' AND '.join(conditions)}"))
+    return relation.with_sql(select(columns, f"{source}\nON {all_of(conditions)}"))
 
 
 def or_of_no_rows(aggregate: Aggregate, column: str, key: str, compiler: Compiler) -> str:

@@ -11,7 +11,8 @@ from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
+# A quote has a number, so that a literal ends at the next one: see `conditions`.
+_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\u0027", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
 
 DATE_TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rheos.algebra.entailment import Schema, schema_of
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import Ask, Construct, Describe, Query, Select, Term, TriplePattern, makes_blanks
+from rheos.sql.conditions import all_of
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
@@ -142,5 +143,5 @@ def describe_triples(relation: Relation, terms: Sequence[Term], context: Context
     nodes = f"{resources}\nUNION\n{blank}"
     same = ["described.a = t.s", *(f"described.{INSTANT.column} = {instant}" for instant in at)]
     triples = [*at, "t.s AS subject", "t.p AS predicate", "t.o AS object"]
-    joined = f"{item} JOIN {nested(nodes, 'described')} ON {' AND '.join(same)}"
+    joined = f"{item} JOIN {nested(nodes, 'described')} ON {all_of(same)}"
     return select(triples, joined, graph.conditions, distinct=True)

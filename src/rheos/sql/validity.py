@@ -14,6 +14,7 @@ from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from rheos.sql.conditions import all_of
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def in_pieces(relation: Relation, names: Sequence[str], compiler: Compiler) -> t
     columns += [f"r.{compiler.column(name)}" for name in relation.variables]
     columns += [f"r.{item.column}" for item in relation.sort]
     inner = select([*by, start, end], nested(cut, bounds), [f"{end} IS NOT NULL"])
-    sql = whole + select(columns, f"{rows} AS r JOIN {nested(inner, pieces)}\nON {' AND '.join(same)}")
+    sql = whole + select(columns, f"{rows} AS r JOIN {nested(inner, pieces)}\nON {all_of(same)}")
     return replace(relation, sql=sql, keys=(*relation.keys, *PIECE), valid=False), all_pieces
 
 

@@ -14,12 +14,11 @@ from functools import cached_property
 
 from rheos.sql import constants as c
 from rheos.sql import decode, durations
+from rheos.sql.conditions import FALSE, TRUE, all_of, negated
 from rheos.sql.dialect import Dialect
 from rheos.sql.scope import Scope
 from rheos.sql.views import (
-    FALSE,
     NULL,
-    TRUE,
     Duration,
     Moment,
     Number,
@@ -226,9 +225,14 @@ class TermValue(Value):
     def opaque(self) -> str:
         d, term = self.dialect, self._term
         assert self.moment is not None
-        return (
-            f"({decode.is_typed(d, term)} AND NOT {self.number.present} AND {self.moment.micros} IS NULL"
-            f" AND {decode.truth(d, term)} IS NULL AND NOT {durations.well_formed(self.scope, term)})"
+        return all_of(
+            [
+                decode.is_typed(d, term),
+                negated(self.number.present),
+                f"{self.moment.micros} IS NULL",
+                f"{decode.truth(d, term)} IS NULL",
+                negated(durations.well_formed(self.scope, term)),
+            ]
         )
 
 

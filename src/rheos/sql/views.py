@@ -12,10 +12,11 @@ from zlib import crc32
 
 from rheos.sql import constants as c
 from rheos.sql import decode
+from rheos.sql.conditions import FALSE, TRUE, in_brackets
 from rheos.sql.dialect import is_atom
 from rheos.sql.scope import Scope
 
-FALSE, TRUE, NULL = "FALSE", "TRUE", "NULL"
+NULL = "NULL"
 
 
 def once(scope: Scope, sql: str) -> str:
@@ -36,7 +37,7 @@ def named(scope: Scope, sql: str, body: Callable[[str], str]) -> str:
 
 def grouped(sql: str) -> str:
     """A text that may stand beside any operator."""
-    return sql if is_atom(sql) or sql in (TRUE, FALSE) else f"({sql})"
+    return sql if is_atom(sql) or sql in (TRUE, FALSE) else in_brackets(sql)
 
 
 class Number:

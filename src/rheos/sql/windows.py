@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.sql.conditions import all_of, same
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import INTERVAL, nested, select
 
@@ -151,16 +152,16 @@ def among(predicates: Sequence[str] | None, dialect: Dialect, negated: bool = Fa
 
 def static_too_sql(rows: str, static: str) -> str:
     """The triples of windows that are in the static default graph as well, given as a SELECT."""
-    same = " AND ".join(f"d.{name} = w.{name}" for name in "spo")
     triples = [f"w.{name}" for name in "spo"]
-    return select(triples, f"{nested(rows, 'w')} JOIN {nested(static, 'd')} ON {same}", distinct=True)
+    return select(
+        triples, f"{nested(rows, 'w')} JOIN {nested(static, 'd')} ON {same('d', 'w', 'spo')}", distinct=True
+    )
 
 
 def without_sql(rows: str, columns: Sequence[str], triples: str) -> str:
     """Rows without those of certain triples."""
-    same = " AND ".join(f"x.{name} = w.{name}" for name in "spo")
     return select([f"w.{name}" for name in columns], nested(rows, "w"),
-                  [f"NOT EXISTS (SELECT 1 FROM {triples} AS x WHERE {same})"])  # fmt: skip
+                  [f"NOT EXISTS (SELECT 1 FROM {triples} AS x WHERE {same('x', 'w', 'spo')})"])  # fmt: skip
 
 
 def disjoint(rows: str, times: Sequence[str]) -> str:
@@ -172,12 +173,11 @@ def disjoint(rows: str, times: Sequence[str]) -> str:
     )
     following = "lead(bound) OVER (PARTITION BY s, p, o ORDER BY bound) AS next_bound"
     pieces = select(["s", "p", "o", "bound", following], nested(ends, "bounds"))
-    same = " AND ".join(f"r.{name} = pieces.{name}" for name in "spo")
-    covering = f"{same} AND r.{start} <= pieces.bound AND r.{end} >= pieces.next_bound"
+    covering = [same("r", "pieces", "spo"), f"r.{start} <= pieces.bound", f"r.{end} >= pieces.next_bound"]
     by = ["r.s", "r.p", "r.o", "pieces.bound", "pieces.next_bound"]
     time, *others = (f"max(r.{name}) AS {name}" for name in times)
     return select(
         [*by[:3], time, f"{by[3]} AS {start}", f"{by[4]} AS {end}", *others],
-        f"{nested(rows, 'r')} JOIN {nested(pieces, 'pieces')} ON {covering}",
+        f"{nested(rows, 'r')} JOIN {nested(pieces, 'pieces')} ON {all_of(covering)}",
         tail=f"GROUP BY {', '.join(by)}",
     )

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rheos.sql.conditions import all_of, same
 from rheos.store.tables import count, number
 
 # For each table: its columns, and which rows of a table of quads belong to it.
@@ -117,12 +118,13 @@ class Writer:
     def _insertion(self, table: str) -> str:
         """The statement that adds to a table the incoming rows that it lacks."""
         columns, chosen = _PARTS[table]
-        sql = f"INSERT INTO {table} SELECT DISTINCT {columns} FROM incoming AS i WHERE {chosen}"
+        conditions = [chosen]
         # An empty table need not be searched: 0.6 s instead of 1.4 s for a million triples.
         if count(self.cursor, table):
-            same = " AND ".join(f"t.{column} = i.{column}" for column in columns.split(", "))
-            sql += f" AND NOT EXISTS (SELECT 1 FROM {table} AS t WHERE {same})"
-        return sql
+            there = same("t", "i", columns.split(", "))
+            conditions.append(f"NOT EXISTS (SELECT 1 FROM {table} AS t WHERE {there})")
+        source = f"SELECT DISTINCT {columns} FROM incoming AS i WHERE {all_of(conditions)}"
+        return f"INSERT INTO {table} {source}"
 
     def _noted(self, graph: str | None, rows: int) -> int:
         if rows:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rheos.sql import comparisons
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
+from rheos.sql.conditions import all_of, any_of, negated
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
@@ -16,15 +17,15 @@ from rheos.sql.views import exact_number, grouped
 
 
 def either(scope: Scope, left: Value, right: Value) -> Value:
-    return BooleanValue(scope, f"{grouped(left.effective)} OR {grouped(right.effective)}")
+    return BooleanValue(scope, any_of([left.effective, right.effective]))
 
 
 def both(scope: Scope, left: Value, right: Value) -> Value:
-    return BooleanValue(scope, f"{grouped(left.effective)} AND {grouped(right.effective)}")
+    return BooleanValue(scope, all_of([left.effective, right.effective]))
 
 
 def opposite(scope: Scope, value: Value) -> Value:
-    return BooleanValue(scope, f"NOT {grouped(value.effective)}")
+    return BooleanValue(scope, negated(value.effective))
 
 
 def equal(scope: Scope, left: Value, right: Value) -> Value:
@@ -32,7 +33,7 @@ def equal(scope: Scope, left: Value, right: Value) -> Value:
 
 
 def unequal(scope: Scope, left: Value, right: Value) -> Value:
-    return BooleanValue(scope, f"NOT {grouped(comparisons.equal(left, right))}")
+    return BooleanValue(scope, negated(comparisons.equal(left, right)))
 
 
 def less(scope: Scope, left: Value, right: Value) -> Value:
@@ -56,7 +57,7 @@ def within(scope: Scope, value: Value, *members: Value) -> Value:
 
 
 def not_within(scope: Scope, value: Value, *members: Value) -> Value:
-    return BooleanValue(scope, f"NOT {grouped(comparisons.within(value, list(members)))}")
+    return BooleanValue(scope, negated(comparisons.within(value, list(members))))
 
 
 def same_term(scope: Scope, left: Value, right: Value) -> Value:

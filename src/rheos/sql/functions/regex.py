@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rheos.sql.computed import BooleanValue, TextValue
+from rheos.sql.conditions import negated
 from rheos.sql.dialect import NotExpressible
 from rheos.sql.functions import patterns
 from rheos.sql.functions.table import Function, function
@@ -73,10 +74,12 @@ def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value
     else:
         # Java fails as a whole on a group that is not there, so a computed text may hold no reference.
         plain = once(scope, new.simple)
-        replacement = f"CASE WHEN NOT {d.matches(plain, d.string('[$' + chr(92) * 2 + ']'))} THEN {plain} END"
+        refers = d.matches(plain, d.string(r"[$\\]"))
+        replacement = f"CASE WHEN {negated(refers)} THEN {plain} END"
     sql, text = once(scope, sql), once(scope, value.text.lexical)
     replaced = d.replace_all(text, sql, replacement)
-    result = f"CASE WHEN NOT {d.matches(d.string(''), sql)} THEN {replaced} END"
+    in_nothing = d.matches(d.string(""), sql)
+    result = f"CASE WHEN {negated(in_nothing)} THEN {replaced} END"
     if groups is None:
         result = d.valid_pattern(sql, result)
     return TextValue(scope, result, value.text.suffix)

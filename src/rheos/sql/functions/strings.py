@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from rheos.sql import constants as c
 from rheos.sql.computed import BooleanValue, TextValue, integer
+from rheos.sql.conditions import TRUE, all_of
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, Value
@@ -144,8 +145,8 @@ def concat(scope: Scope, *values: Value) -> Value:
     if first is None or any(text.suffix is None for text in known):
         return TextValue(scope, joined)
     first = once(scope, first)
-    same = " AND ".join(f"{text.suffix} = {first}" for text in known[1:])
-    return TextValue(scope, joined, f"CASE WHEN {same} THEN {first} ELSE '' END" if same else first)
+    same = all_of(f"{text.suffix} = {first}" for text in known[1:])
+    return TextValue(scope, joined, first if same == TRUE else f"CASE WHEN {same} THEN {first} ELSE '' END")
 
 
 def language_matches(scope: Scope, tag: Value, wanted: Value) -> Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rheos.sql import durations
+from rheos.sql.conditions import TRUE, all_of
 from rheos.sql.durations import big
 from rheos.sql.functions import numbers
 from rheos.sql.functions.table import Function, function
@@ -113,9 +114,9 @@ def _between(scope: Scope, left: Value, right: Value) -> Value:
     if isinstance(a.kind, int) and isinstance(b.kind, int) and a.kind != b.kind:
         return ErrorValue(scope)
     sides = ((a.kind, b.kind), (_truth(a.zoned), _truth(b.zoned)))
-    alike = " AND ".join(f"{one} = {other}" for one, other in sides if one != other)
+    alike = all_of(f"{one} = {other}" for one, other in sides if one != other)
     micros = f"{grouped(big(a.micros))} - {grouped(big(b.micros))}"
-    micros = f"CASE WHEN {alike} THEN {micros} END" if alike else micros
+    micros = f"CASE WHEN {alike} THEN {micros} END" if alike != TRUE else micros
     return DurationValue(scope, Duration(durations.DAY_TIME, 0, once(scope, micros)))
 
 

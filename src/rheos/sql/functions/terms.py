@@ -7,6 +7,7 @@ import re
 from rheos import iris
 from rheos.sql import decode
 from rheos.sql.computed import BlankValue, BooleanValue, IriValue, LiteralValue, TextValue
+from rheos.sql.conditions import all_of, negated
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
@@ -49,7 +50,7 @@ def language(scope: Scope, value: Value) -> Value:
 
     def is_constant(tag: str) -> str:
         # LANG gives nothing for a literal without a tag; tags are in lower case.
-        same = d.ends_with(term, d.string(f'"@{tag}')) if tag else f"NOT {decode.is_tagged(d, term)}"
+        same = d.ends_with(term, d.string(f'"@{tag}')) if tag else negated(decode.is_tagged(d, term))
         return f"CASE WHEN {decode.is_literal(d, term)} THEN {same} END"
 
     return TextValue(
@@ -101,7 +102,7 @@ def iri(scope: Scope, value: Value, base: Value | None = None) -> Value:
         return ErrorValue(scope)
     text = once(scope, text)
     resolved = text if prefix is None else _resolved(scope, text, prefix)
-    allowed = f"NOT {d.matches(text, d.string(NOT_IN_IRIS))}"
+    allowed = negated(d.matches(text, d.string(NOT_IN_IRIS)))
     made = f"CASE WHEN {allowed} THEN {resolved} END"
     if not isinstance(value, TermValue):
         return IriValue(scope, made)
@@ -146,7 +147,7 @@ def _without_dots(scope: Scope, path: str) -> str:
     for pattern, new in steps:
         cleaned = d.replace_all(cleaned, d.string(pattern), d.string(new))
     dotted, plain = d.matches(path, d.string(r"/\.{1,2}(?:/|$)")), d.matches(path, d.string("[?#]"))
-    return f"CASE WHEN {dotted} AND NOT {plain} THEN {cleaned} ELSE {path} END"
+    return f"CASE WHEN {all_of([dotted, negated(plain)])} THEN {cleaned} ELSE {path} END"
 
 
 def blank_node(scope: Scope, label: Value | None = None, solution: Value | None = None) -> Value:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rheos.sql import constants as c
 from rheos.sql import decode, durations
 from rheos.sql.computed import LiteralValue, NumberValue, TextValue, integer
+from rheos.sql.conditions import all_of, any_of
 from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DurationValue
@@ -33,9 +34,10 @@ def lexical_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str 
     if isinstance(moment.kind, int):
         return once(scope, value.string) if moment.kind in kinds else None
     d, term = scope.dialect, once(scope, value.term)
-    right = " OR ".join(decode.has_datatype(d, term, datatype) for datatype in datatypes)
+    right = any_of(decode.has_datatype(d, term, datatype) for datatype in datatypes)
     text = decode.lexical(d, term)
-    return scope.share(f"CASE WHEN {moment.micros} IS NOT NULL AND ({right}) THEN {text} END")
+    known = all_of([f"{moment.micros} IS NOT NULL", right])
+    return scope.share(f"CASE WHEN {known} THEN {text} END")
 
 
 def _field(start: int, length: int, datatypes: tuple[str, ...]) -> Function:
