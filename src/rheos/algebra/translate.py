@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 
 from rheos import iris, terms
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
@@ -56,6 +55,7 @@ from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
+from rheos.syntax.scope import nodes
 
 UNIT = BGP()
 
@@ -161,7 +161,7 @@ class Translator:
             case ast.DescribeQuery(_, described, where, modifiers):
                 pattern = self.solutions(where, modifiers) if where else UNIT
                 if described is None:
-                    return Describe(pattern, self.visible(pattern))
+                    return Describe(pattern, self.visible(pattern, form))
                 return Describe(pattern, tuple(self.term(term) for term in described))
 
     def dataset(self, query: ast.Query) -> Dataset | None:
@@ -206,7 +206,7 @@ class Translator:
         for variable, expression in extensions:
             pattern = extend(pattern, variable, expression)
         if query.projection is None:
-            variables = self.visible(pattern)
+            variables = self.visible(pattern, query)
         else:
             named = (Variable(item.variable.name) for item in projection if item.variable)
             variables = tuple(dict.fromkeys(named))  # SELECT ?x ?x is allowed
@@ -338,18 +338,16 @@ class Translator:
         )
         return Values(tuple(Variable(variable.name) for variable in values.variables), rows)
 
-    def visible(self, pattern: Node) -> tuple[Variable, ...]:
+    @staticmethod
+    def visible(pattern: Node, tree: ast.Node) -> tuple[Variable, ...]:
         """What `*` stands for: the variables in scope that the user wrote, as they come in the text."""
-        found = (Variable(name) for name in in_scope(pattern))
-        return tuple(sorted((v for v in found if not v.is_blank), key=lambda v: self.places[v.name]))
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Where each variable first stands in the text."""
-        places: dict[str, int] = {}
-        for match in re.finditer(r"[?$](\w+)", self.names.text):
-            places.setdefault(match[1], match.start())
-        return places
+        places: dict[str, tuple[int, int]] = {}
+        for node in nodes(tree):
+            if isinstance(node, ast.Var):
+                place = node.position.line, node.position.column
+                places[node.name] = min(place, places.get(node.name, place))
+        found = in_scope(pattern)
+        return tuple(Variable(name) for name in sorted(places, key=places.__getitem__) if name in found)
 
     def invent(self, purpose: str) -> str:
         self.fresh += 1

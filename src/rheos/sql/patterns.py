@@ -50,6 +50,9 @@ from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among_named, scan
 from rheos.sql.validity import at_every_instant, intersection, overlap
 
+# What a column keeps of the name of its variable, for those who read the SQL.
+_LONGEST_STEM = 60
+
 
 @dataclass
 class Compiler:
@@ -59,6 +62,7 @@ class Compiler:
     columns: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     closures: list[Closure] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=set)  # the columns, of which SQL sees no case
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else in the statement has."""
@@ -68,9 +72,12 @@ class Compiler:
     def column(self, variable: str) -> str:
         """The column of a variable: SQL ignores case and most characters of a SPARQL name."""
         if variable not in self.columns:
-            stem = "v_" + re.sub(r"\W", "_", variable.lower(), flags=re.ASCII)
-            taken = stem in self.columns.values()
-            self.columns[variable] = self.fresh(stem + "_") if taken else stem
+            stem = "v_" + re.sub(r"\W", "_", variable.lower()[:_LONGEST_STEM], flags=re.ASCII)
+            name = stem
+            while name in self._taken:
+                name = self.fresh(stem + "_")
+            self._taken.add(name)
+            self.columns[variable] = name
         return self.columns[variable]
 
     def absent(self, variable: str) -> str:
