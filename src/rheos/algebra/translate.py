@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 from rheos import iris, terms
+from rheos.algebra.chains import balanced, conjunction, filtered
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -55,7 +55,7 @@ from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
-from rheos.syntax.scope import nodes
+from rheos.syntax.scope import aggregates, nodes
 
 UNIT = BGP()
 
@@ -103,12 +103,16 @@ class Names:
 
     def after(self, prologue: Iterable[ast.Base | ast.Prefix]) -> Names:
         """With further declarations."""
-        names = self
-        for item in prologue:
+        declared = tuple(prologue)
+        if not declared:
+            return self
+        prefixes = dict(self.prefixes)
+        names = replace(self, prefixes=prefixes)
+        for item in declared:
             if isinstance(item, ast.Base):
                 names = replace(names, base=names.iri(item.iri))
             else:
-                names = replace(names, prefixes={**names.prefixes, item.prefix: names.iri(item.iri)})
+                prefixes[item.prefix] = names.iri(item.iri)
         return names
 
     def iri(self, name: ast.Name) -> str:
@@ -181,7 +185,7 @@ class Translator:
         outer = self.aggregates, self.grouped
         self.aggregates, self.grouped = {}, None
         projection = query.projection or ()
-        if modifiers.group_by or aggregates(query):
+        if modifiers.group_by or groups_all(query):
             pattern, self.grouped = self.group_keys(pattern, modifiers.group_by)
         keys = self.grouped
         # Translating an expression collects its aggregates, so all come before the Group is made.
@@ -199,8 +203,7 @@ class Translator:
             group = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
             pattern = self.looking_back(group, modifiers)
         self.aggregates, self.grouped = outer
-        for condition in having:
-            pattern = Filter(condition, pattern)
+        pattern = filtered(pattern, having)
         if modifiers.values is not None:
             pattern = join(pattern, self.values(modifiers.values))
         for variable, expression in extensions:
@@ -242,9 +245,7 @@ class Translator:
         if found:
             pattern = Aggregated(pattern, found)
         inner = [item.filter for item in modifiers.aggregations if item.filter is not None]
-        for condition in (*inner, *modifiers.filters):
-            pattern = Filter(self.expression(condition), pattern)
-        return pattern
+        return filtered(pattern, map(self.expression, (*inner, *modifiers.filters)))
 
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
         """What groups the solutions; a language of streams may group only some of them at a time."""
@@ -286,9 +287,7 @@ class Translator:
                     pattern = extend(pattern, Variable(variable.name), self.expression(expression))
                 case _:
                     pattern = join(pattern, self.element(element))
-        if not filters:
-            return pattern, None
-        return pattern, reduce(lambda left, right: Call("&&", (left, right)), filters)
+        return pattern, conjunction(filters)
 
     def element(self, element: ast.Pattern) -> Node:
         match element:
@@ -297,7 +296,7 @@ class Translator:
             case ast.Group():
                 return self.group(element)
             case ast.Union(_, options):
-                return reduce(Union, map(self.group, options))
+                return balanced(Union, map(self.group, options))
             case ast.Graph(_, name, pattern):
                 return Graph(self.term(name), self.group(pattern))
             case ast.Values():
@@ -423,6 +422,8 @@ class Translator:
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
         if name == "BNODE" and arguments:
             arguments = (*arguments, SOLUTION)
+        if name in ("||", "&&"):
+            return balanced(lambda left, right: Call(name, (left, right)), arguments)
         return Call(name, arguments)
 
     def aggregate(self, aggregate: Aggregate) -> Variable:
@@ -492,19 +493,6 @@ def sliced(pattern: Node, modifiers: ast.Modifiers) -> Node:
     return Slice(pattern, modifiers.offset or 0, modifiers.limit)
 
 
-def has_aggregate(expression: ast.Expression | None) -> bool:
-    """Whether an aggregate stands in the expression (not counting sub-queries inside EXISTS)."""
-    match expression:
-        case ast.Aggregate():
-            return True
-        case ast.Call(_, _, arguments) | ast.FunctionCall(_, _, arguments):
-            return any(map(has_aggregate, arguments))
-    return False
-
-
-def aggregates(query: ast.SelectQuery) -> bool:
+def groups_all(query: ast.SelectQuery) -> bool:
     """Whether a query without GROUP BY groups all the same: HAVING, or an aggregate somewhere (18.2.4.1)."""
-    modifiers = query.modifiers
-    expressions = [item.expression for item in query.projection or ()]
-    expressions += [item.expression for item in modifiers.order_by]
-    return bool(modifiers.having) or any(map(has_aggregate, expressions))
+    return bool(query.modifiers.having or aggregates(query))

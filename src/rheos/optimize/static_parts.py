@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from rheos.algebra.chains import filtered
 from rheos.algebra.entailment import Schema, schema_of, unnamed
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
@@ -176,10 +177,6 @@ def decided(conditions: Sequence[Expression], part: Node) -> list[Expression]:
 def conditions_of(node: Node) -> list[Expression]:
     """The conditions on a pattern. A static part need not have rows that do not meet them either."""
     return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
-
-
-def filtered(node: Node, conditions: Sequence[Expression]) -> Node:
-    return reduce(lambda inner, condition: Filter(condition, inner), conditions, node)
 
 
 def tells_time(condition: Expression) -> bool:
