@@ -30,6 +30,14 @@ def test_the_line_is_shown_with_a_caret() -> None:
     ]
 
 
+def test_of_a_long_line_what_is_near_is_shown() -> None:
+    error = failure("ASK { " + "?s ?p ?o . " * 50 + "WHERE " + "?s ?p ?o . " * 50 + "}")
+    _, shown, caret = str(error).split("\n")
+    assert len(shown) < 210
+    assert shown[caret.index("^") :].startswith("WHERE ")
+    assert (shown[2], shown[-1]) == ("…", "…")
+
+
 @pytest.mark.parametrize(
     ("source", "column", "message"),
     [
@@ -215,4 +223,4 @@ def test_what_the_grammar_refuses(source: str) -> None:
 def test_nesting_without_end_is_a_syntax_error_too() -> None:
     deep = failure("ASK " + "{" * 3000 + "}" * 3000)
     points(deep, "{" * (3000 - 150) + "}", "this is nested too deeply, or part of a chain that is too long")
-    parse("ASK { FILTER(" + "(" * 3000 + "1" + " + 1" * 100 + ")" * 3000 + ") }")
+    parse("ASK { FILTER(" + "(" * 3000 + "1" + " + 1" * 60 + ")" * 3000 + ") }")

@@ -68,13 +68,18 @@ def _below(item: Any) -> Iterator[tuple[Any, int]]:
             yield from ((part, rungs(len(parts))) for part in parts)
         case ast.Call(name="||" | "&&", arguments=arguments):
             yield from ((argument, rungs(len(arguments))) for argument in arguments)
+        case ast.Call(name="+" | "-" | "*" | "/" | "unary+" | "unary-", arguments=arguments):
+            yield from (
+                (argument, 2) for argument in arguments
+            )  # the views of a number are made as they are used
         case ast.PathSequence(steps=steps):
             yield from _operands(steps)
-        case ast.SelectQuery(projection=projection, where=where, modifiers=modifiers):
+        case ast.SelectQuery(projection=projection, distinct=distinct, where=where, modifiers=modifiers):
             computed = [p.expression for p in (*(projection or ()), *modifiers.group_by) if p.expression]
-            yield where, 4 + len(computed)
+            stages = sum(bool(getattr(modifiers, field.name)) for field in fields(modifiers))
+            yield where, 1 + distinct + stages + len(computed)
             yield from _operands(computed)
-            yield modifiers, 2
+            yield modifiers, 1
         case ast.Values() | ast.Var() | ast.Iri() | ast.PrefixedName() | ast.Literal() | ast.BlankNode():
             pass
         case tuple():
@@ -88,7 +93,7 @@ def _operands(chain: Sequence[Any]) -> Iterator[tuple[Any, int]]:
     operators = [part for part in chain if not isinstance(part, ast.Filter) or _has_exists(part)]
     deep = len(operators)
     for part in operators:
-        yield part, deep + 1
+        yield part, deep
         deep -= 1
     plain = [part for part in chain if isinstance(part, ast.Filter) and not _has_exists(part)]
     yield from ((part, rungs(len(plain)) + 1) for part in plain)
