@@ -225,15 +225,15 @@ def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozense
             merged = dataset is not None and dataset.default and graph == DEFAULT
             return frozenset(dataset.default) if dataset is not None and merged else frozenset({graph})
         case Graph(Constant(name), pattern):
-            return reads(pattern, dataset, name)
+            return reads(pattern, dataset, name) | {name}  # whether it is there, if nothing else
         case Graph(_, pattern):
-            return reads(pattern, dataset, EVERY)
+            return reads(pattern, dataset, EVERY) | {EVERY}
     return frozenset().union(*(reads(inner, dataset, graph) for inner in below(node)))
 
 
 def has_static(node: Node) -> bool:
     """Whether a pattern looks at static data anywhere."""
-    if isinstance(node, BGP | PathPattern):
+    if isinstance(node, BGP | PathPattern | Graph):
         return node != BGP()
     return any(map(has_static, below(node)))
 

@@ -21,8 +21,11 @@ from rheos.algebra.nodes import (
     Join,
     Kept,
     LeftJoin,
+    Link,
     Minus,
+    NegatedSet,
     Node,
+    OneOrMore,
     OrderBy,
     Pairs,
     PathPattern,
@@ -295,7 +298,7 @@ def extended(node: Extend, context: Context, compiler: Compiler) -> Relation:
 def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     """GRAPH with a name is another active graph; with a variable it is every named graph at once (18.4)."""
     if isinstance(node.name, Constant):
-        return compiler.node(node.pattern, context.in_graph(node.name.term))
+        return named_graph(node.name.term, node.pattern, context, compiler)
     name = node.name.name
     key = compiler.fresh("graph")
     where = among_named("g", context.dataset, compiler.dialect)
@@ -320,3 +323,37 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     columns.append(f"{alias}.{key} AS {column}")
     sql = select(columns, nested(inner.sql, alias), conditions)
     return Relation(sql, (*variables, name), certain(node), outer, valid=inner.valid)
+
+
+def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) -> Relation:
+    """The solutions in one graph: if it is not of the dataset, none, also of what needs no triple (18.6)."""
+    inner = compiler.node(pattern, context.in_graph(name))
+    is_window = any(window.stream == name for window in context.windows)
+    if is_window or reads_always(pattern):
+        return inner
+    rows = compiler.rows(inner, context)
+    named = [f"g = {compiler.dialect.string(name)}", *among_named("g", context.dataset, compiler.dialect)]
+    exists = f"EXISTS (SELECT 1 FROM graph_names WHERE {' AND '.join(named)})"
+    return inner.with_sql(select(rows.columns(), rows.source(), [exists]))
+
+
+def reads_always(node: Node) -> bool:
+    """Whether each solution of a pattern has a triple of the active graph."""
+    match node:
+        case BGP(patterns):
+            return bool(patterns)
+        case PathPattern(path=OneOrMore(Link()) | NegatedSet()):
+            return True
+        case Join(left, right):
+            return reads_always(left) or reads_always(right)
+        case Union(left, right):
+            return reads_always(left) and reads_always(right)
+        case LeftJoin(left) | Minus(left):
+            return reads_always(left)
+        case Group(pattern, keys):
+            return bool(keys) and reads_always(pattern)
+        case Filter(_, pattern) | Extend(pattern) | Project(pattern) | Distinct(pattern) | Reduced(pattern):
+            return reads_always(pattern)
+        case OrderBy(pattern) | Slice(pattern) | Aggregated(pattern) | Broadcast(pattern):
+            return reads_always(pattern)
+    return False
