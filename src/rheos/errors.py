@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_LONGEST_LINE = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -32,8 +34,18 @@ class PlacedError(RheosError):
         where = f"line {self.line}, column {self.column}: {self.message}"
         if not 1 <= self.line <= len(lines):
             return where
-        source = lines[self.line - 1].replace("\t", " ")
-        return f"{where}\n  {source}\n  {' ' * (self.column - 1)}^"
+        source, at = _around(lines[self.line - 1].replace("\t", " "), self.column - 1)
+        return f"{where}\n  {source}\n  {' ' * at}^"
+
+
+def _around(line: str, at: int) -> tuple[str, int]:
+    """What to show of a line, and where the place is in that: of one that is long, what is near."""
+    if len(line) <= _LONGEST_LINE:
+        return line, at
+    start = max(0, at - _LONGEST_LINE // 2)
+    end = start + _LONGEST_LINE
+    before, after = ("…" if start else ""), ("…" if end < len(line) else "")
+    return f"{before}{line[start:end]}{after}", at - start + len(before)
 
 
 class QuerySyntaxError(PlacedError):

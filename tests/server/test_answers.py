@@ -78,8 +78,8 @@ def test_a_query_that_comes_again_has_only_its_own_answers(tmp_path: Path) -> No
     log.write(line("a", 1))
     log.forget("a")
     log.write(line("a", 2))
-    since = log.add("a")
-    log.write(line("a", 3))
+    with log.beginning("a") as since:
+        log.write(line("a", 3))
     assert numbers(log, "a") == [3]
     log.close()
     assert numbers(AnswerLog(tmp_path, 1 << 20, {"a": since}), "a") == [3]

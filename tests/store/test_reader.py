@@ -118,6 +118,26 @@ def test_the_base_is_the_file_or_what_is_given(tmp_path: Path) -> None:
         rows(path, base="here")
 
 
+@pytest.mark.parametrize(
+    "encoding", ["nowhere", "ISO-8859-1", "big5", "rot13", "idna", "undefined", "punycode", "hex", "x" * 900]
+)
+def test_other_encodings_of_xml(encoding: str) -> None:
+    text = SAME[".rdf"]
+    text = text[text.index("?>") + 2 :] if text.startswith("<?xml") else text
+    for data in (text.encode(), text.replace("RDF>", "RDF><!-- \xe9 -->", 1).encode("latin-1")):
+        declared = f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + data
+        with pytest.raises(LoadError, match=f"line 1: only UTF-8 is read, .* {encoding[:40]}$"):
+            rows(data=declared, format="rdfxml")
+    assert len(rows(data=f'<?xml version="1.0" encoding="Utf-8"?>{text}', format="rdfxml")) == 2
+
+
+def test_halves_of_characters() -> None:
+    with pytest.raises(LoadError, match=r"U\+D800 is only half of a character"):
+        rows(data="<a:b> <a:c> '\ud800' .", format="turtle")
+    with pytest.raises(LoadError, match=r"not an absolute IRI: \\udfff$"):
+        rows(data="", format="turtle", base="\udfff")
+
+
 def test_named_graphs_and_blank_nodes() -> None:
     found = rows(data="_:a <http://p> _:b . _:g { _:a <http://p> 5 }", format="trig", prefix="f1_")
     integer = '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'

@@ -35,7 +35,7 @@ def test_explain(engine: Engine) -> None:
     assert shown["durations"] == ["a solution lasts less than 30 d"]
     assert shown["memory"] == ["events that began less than 30 d ago"]
     assert shown["algebra"][:2] == ["(select (?company)", "  (project (?company)"]
-    assert '      (filter (< (duration) "P30D"^^xsd:duration)' in shown["optimised"]
+    assert '    (filter (< (duration) "P30D"^^xsd:duration)' in shown["optimised"]
 
 
 def test_explain_a_rule(engine: Engine) -> None:

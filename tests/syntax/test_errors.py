@@ -30,6 +30,14 @@ def test_the_line_is_shown_with_a_caret() -> None:
     ]
 
 
+def test_of_a_long_line_what_is_near_is_shown() -> None:
+    error = failure("ASK { " + "?s ?p ?o . " * 50 + "WHERE " + "?s ?p ?o . " * 50 + "}")
+    _, shown, caret = str(error).split("\n")
+    assert len(shown) < 210
+    assert shown[caret.index("^") :].startswith("WHERE ")
+    assert (shown[2], shown[-1]) == ("…", "…")
+
+
 @pytest.mark.parametrize(
     ("source", "column", "message"),
     [
@@ -213,5 +221,37 @@ def test_what_the_grammar_refuses(source: str) -> None:
 
 
 def test_nesting_without_end_is_a_syntax_error_too() -> None:
-    assert failure("ASK " + "{" * 3000 + "}" * 3000).message == "the query is nested too deeply"
-    parse("ASK { FILTER(" + "(" * 3000 + "1" + " + 1" * 3000 + ")" * 3000 + ") }")
+    deep = failure("ASK " + "{" * 3000 + "}" * 3000)
+    points(deep, "{" * (3000 - 150) + "}", "this is nested too deeply, or part of a chain that is too long")
+    parse("ASK { FILTER(" + "(" * 3000 + "1" + " + 1" * 60 + ")" * 3000 + ") }")
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "message"),
+    [
+        ("ASK { FILTER (<< ?s ?p ?o >> = ?x) }", "<<", "quoted triples ('<<', RDF-star) are not supported"),
+        ("ASK { FILTER (?x = <<( ?s ?p ?o )>>) }", "<<", "quoted triples"),
+        ("ASK { FILTER (?a << ?b) }", "<<", "quoted triples"),
+        ("ASK { <<?s ?p ?o>> ?q ?r }", "<<", "quoted triples"),
+        ("ASK { ?q ?r << <a:s> <a:p> <a:o> >> }", "<< ", "quoted triples"),
+        ("ASK { <<?s ?p <<?a ?b ?c>>>> ?q ?r }", "<<?s", "quoted triples"),
+        ("ASK { VALUES ?t { <<( <a:s> <a:p> <a:o> )>> } }", "<<", "quoted triples"),
+        ("CONSTRUCT { << ?s ?p ?o >> ?q 1 } WHERE { ?s ?p ?o }", "<<", "quoted triples"),
+        ("ASK FROM STREAM <s> [RANGE 1s STEP 1s] { <<?s ?p ?o>> ?q ?r }", "<<", "quoted triples"),
+        ("ASK { STREAM <s> [NOW] { <<?s ?p ?o>> ?q ?r } }", "<<", "quoted triples"),
+        ("ASK { { <<?s ?p ?o>> ?q ?r } SEQ { ?a ?b ?c } }", "<<", "quoted triples"),
+        ("ASK { ?s ?p ?o ~ ?r }", "~", "names of triples ('~', RDF-star) are not supported"),
+        ("ASK { ?s ?p ?o {| ?a ?b |} }", "{|", "annotations of triples ('{|', RDF-star) are not supported"),
+        ("ASK { ?s ?p 'x'@en--ltr }", "--", "the direction of a text ('--', SPARQL 1.2) is not supported"),
+        ("ASK { BIND(TRIPLE(?s, ?p, ?o) AS ?t) }", "TRIPLE", "TRIPLE() is not supported: it is of quoted"),
+        ("ASK { FILTER isTriple (?s) }", "isTriple", "isTriple() is not supported: it is of quoted"),
+        ("ASK { FILTER hasLang(?s) }", "hasLang", "hasLang() is not supported: it is of SPARQL 1.2"),
+        ("ASK { ?s ?p ?o . LATERAL { ?s ?q ?z } }", "LATERAL", "LATERAL is not supported: it is of no"),
+        ("VERSION '1.2' ASK { }", "VERSION", "VERSION is not supported: it is of SPARQL 1.2"),
+        ("ASK { ?s <a:p>{1,2} ?o }", "{1,2}", "a number of repetitions ('{1,2}') is not supported"),
+        ("ASK { ?s ?p ?o NOT EXISTS { } }", "NOT", "EXISTS is a condition; as a pattern it needs FILTER"),
+        ("ASK { EXISTS { } }", "EXISTS", "EXISTS is a condition; as a pattern it needs FILTER"),
+    ],
+)
+def test_what_other_versions_have(source: str, place: str, message: str) -> None:
+    points(failure(source), place, message)

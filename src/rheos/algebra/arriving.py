@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from rheos import terms
+from rheos.algebra.chains import balanced
 from rheos.algebra.expressions import Expression, Variable
 from rheos.algebra.nodes import Join, Node, StreamPattern, Union, Values
 from rheos.algebra.streams import (
@@ -77,7 +78,7 @@ class ArrivingTranslator(Translator):
         if not isinstance(element.name, ast.Var):
             return self.on_window(numbers[0])
         variable = Variable(element.name.name)
-        return reduce(Union, [self.under_its_name(number, variable) for number in numbers])
+        return balanced(Union, [self.under_its_name(number, variable) for number in numbers])
 
     def expression(self, expression: ast.Expression) -> Expression:
         if isinstance(expression, ast.FunctionCall) and self.names.iri(expression.function) == TIMESTAMP:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
+from rheos.algebra.chains import balanced
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -36,9 +36,9 @@ def translate_path(path: ast.Path, resolve: Callable[[ast.Name], str]) -> Path:
         case ast.Inverse(_, inner):
             return Inverse(translate_path(inner, resolve))
         case ast.PathSequence(_, steps):
-            return reduce(Sequence, (translate_path(step, resolve) for step in steps))
+            return balanced(Sequence, (translate_path(step, resolve) for step in steps))
         case ast.PathAlternative(_, options):
-            return reduce(Alternative, (translate_path(option, resolve) for option in options))
+            return balanced(Alternative, (translate_path(option, resolve) for option in options))
         case ast.PathRepeat(_, inner, sign):
             return REPEATS[sign](translate_path(inner, resolve))
         case ast.NegatedSet(_, forward, backward):

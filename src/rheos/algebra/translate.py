@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
 
 from rheos import iris, terms
+from rheos.algebra.chains import balanced, conjunction, filtered
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -56,6 +55,7 @@ from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
+from rheos.syntax.scope import aggregates, nodes
 
 UNIT = BGP()
 
@@ -103,12 +103,16 @@ class Names:
 
     def after(self, prologue: Iterable[ast.Base | ast.Prefix]) -> Names:
         """With further declarations."""
-        names = self
-        for item in prologue:
+        declared = tuple(prologue)
+        if not declared:
+            return self
+        prefixes = dict(self.prefixes)
+        names = replace(self, prefixes=prefixes)
+        for item in declared:
             if isinstance(item, ast.Base):
                 names = replace(names, base=names.iri(item.iri))
             else:
-                names = replace(names, prefixes={**names.prefixes, item.prefix: names.iri(item.iri)})
+                prefixes[item.prefix] = names.iri(item.iri)
         return names
 
     def iri(self, name: ast.Name) -> str:
@@ -161,7 +165,7 @@ class Translator:
             case ast.DescribeQuery(_, described, where, modifiers):
                 pattern = self.solutions(where, modifiers) if where else UNIT
                 if described is None:
-                    return Describe(pattern, self.visible(pattern))
+                    return Describe(pattern, self.visible(pattern, form))
                 return Describe(pattern, tuple(self.term(term) for term in described))
 
     def dataset(self, query: ast.Query) -> Dataset | None:
@@ -181,7 +185,7 @@ class Translator:
         outer = self.aggregates, self.grouped
         self.aggregates, self.grouped = {}, None
         projection = query.projection or ()
-        if modifiers.group_by or aggregates(query):
+        if modifiers.group_by or groups_all(query):
             pattern, self.grouped = self.group_keys(pattern, modifiers.group_by)
         keys = self.grouped
         # Translating an expression collects its aggregates, so all come before the Group is made.
@@ -199,14 +203,13 @@ class Translator:
             group = Group(pattern, tuple(sorted(keys, key=lambda key: key.name)), found)
             pattern = self.looking_back(group, modifiers)
         self.aggregates, self.grouped = outer
-        for condition in having:
-            pattern = Filter(condition, pattern)
+        pattern = filtered(pattern, having)
         if modifiers.values is not None:
             pattern = join(pattern, self.values(modifiers.values))
         for variable, expression in extensions:
             pattern = extend(pattern, variable, expression)
         if query.projection is None:
-            variables = self.visible(pattern)
+            variables = self.visible(pattern, query)
         else:
             named = (Variable(item.variable.name) for item in projection if item.variable)
             variables = tuple(dict.fromkeys(named))  # SELECT ?x ?x is allowed
@@ -242,9 +245,7 @@ class Translator:
         if found:
             pattern = Aggregated(pattern, found)
         inner = [item.filter for item in modifiers.aggregations if item.filter is not None]
-        for condition in (*inner, *modifiers.filters):
-            pattern = Filter(self.expression(condition), pattern)
-        return pattern
+        return filtered(pattern, map(self.expression, (*inner, *modifiers.filters)))
 
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
         """What groups the solutions; a language of streams may group only some of them at a time."""
@@ -286,9 +287,7 @@ class Translator:
                     pattern = extend(pattern, Variable(variable.name), self.expression(expression))
                 case _:
                     pattern = join(pattern, self.element(element))
-        if not filters:
-            return pattern, None
-        return pattern, reduce(lambda left, right: Call("&&", (left, right)), filters)
+        return pattern, conjunction(filters)
 
     def element(self, element: ast.Pattern) -> Node:
         match element:
@@ -297,7 +296,7 @@ class Translator:
             case ast.Group():
                 return self.group(element)
             case ast.Union(_, options):
-                return reduce(Union, map(self.group, options))
+                return balanced(Union, map(self.group, options))
             case ast.Graph(_, name, pattern):
                 return Graph(self.term(name), self.group(pattern))
             case ast.Values():
@@ -338,18 +337,16 @@ class Translator:
         )
         return Values(tuple(Variable(variable.name) for variable in values.variables), rows)
 
-    def visible(self, pattern: Node) -> tuple[Variable, ...]:
+    @staticmethod
+    def visible(pattern: Node, tree: ast.Node) -> tuple[Variable, ...]:
         """What `*` stands for: the variables in scope that the user wrote, as they come in the text."""
-        found = (Variable(name) for name in in_scope(pattern))
-        return tuple(sorted((v for v in found if not v.is_blank), key=lambda v: self.places[v.name]))
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Where each variable first stands in the text."""
-        places: dict[str, int] = {}
-        for match in re.finditer(r"[?$](\w+)", self.names.text):
-            places.setdefault(match[1], match.start())
-        return places
+        places: dict[str, tuple[int, int]] = {}
+        for node in nodes(tree):
+            if isinstance(node, ast.Var):
+                place = node.position.line, node.position.column
+                places[node.name] = min(place, places.get(node.name, place))
+        found = in_scope(pattern)
+        return tuple(Variable(name) for name in sorted(places, key=places.__getitem__) if name in found)
 
     def invent(self, purpose: str) -> str:
         self.fresh += 1
@@ -425,6 +422,8 @@ class Translator:
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
         if name == "BNODE" and arguments:
             arguments = (*arguments, SOLUTION)
+        if name in ("||", "&&"):
+            return balanced(lambda left, right: Call(name, (left, right)), arguments)
         return Call(name, arguments)
 
     def aggregate(self, aggregate: Aggregate) -> Variable:
@@ -494,19 +493,6 @@ def sliced(pattern: Node, modifiers: ast.Modifiers) -> Node:
     return Slice(pattern, modifiers.offset or 0, modifiers.limit)
 
 
-def has_aggregate(expression: ast.Expression | None) -> bool:
-    """Whether an aggregate stands in the expression (not counting sub-queries inside EXISTS)."""
-    match expression:
-        case ast.Aggregate():
-            return True
-        case ast.Call(_, _, arguments) | ast.FunctionCall(_, _, arguments):
-            return any(map(has_aggregate, arguments))
-    return False
-
-
-def aggregates(query: ast.SelectQuery) -> bool:
+def groups_all(query: ast.SelectQuery) -> bool:
     """Whether a query without GROUP BY groups all the same: HAVING, or an aggregate somewhere (18.2.4.1)."""
-    modifiers = query.modifiers
-    expressions = [item.expression for item in query.projection or ()]
-    expressions += [item.expression for item in modifiers.order_by]
-    return bool(modifiers.having) or any(map(has_aggregate, expressions))
+    return bool(query.modifiers.having or aggregates(query))

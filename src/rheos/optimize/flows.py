@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 
+from rheos.algebra.chains import filtered
 from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import Extend, Filter, Join, Kept, Node, Project, Query, StreamPattern, Values
 from rheos.algebra.printer import node_lines
@@ -62,7 +62,7 @@ class Flow:
             rest.remove(following)
             ready = [condition for condition in conditions if used(condition) <= certain(joined)]
             conditions = [condition for condition in conditions if condition not in ready]
-            joined = reduce(lambda inner, condition: Filter(condition, inner), ready, joined)
+            joined = filtered(joined, ready)
             if not rest:
                 break
             following = min(rest, key=lambda operand: self.matches(operand, bound))

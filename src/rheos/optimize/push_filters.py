@@ -6,10 +6,11 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from typing import Any
 
+from rheos.algebra.chains import conjunction, filtered
 from rheos.algebra.expressions import Call, Expression
 from rheos.algebra.nodes import (
     BGP,
@@ -48,7 +49,7 @@ def push_filters(query: Query, statistics: Statistics) -> Query:
 def push(node: Node) -> Node:
     match node:
         case Filter(condition, pattern):
-            return reduce(lambda inner, part: place(part, inner), conjuncts(condition), pattern)
+            return place(conjuncts(condition), pattern)
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition) if condition is not None:
             right, kept = restricted(right, condition)
             return replace(node, right=right, condition=kept)
@@ -60,49 +61,57 @@ def push(node: Node) -> Node:
 
 def restricted(optional: Node, condition: Expression) -> tuple[Node, Expression | None]:
     """The optional part with those conjuncts of the condition that read it alone, and what is left."""
-    kept = []
+    inside: list[Expression] = []
+    kept: list[Expression] = []
     for part in conjuncts(condition):
-        if movable(part) and not asks_interval(part) and used(part) <= certain(optional):
-            optional = place(part, optional)
-        else:
-            kept.append(part)
-    return optional, conjunction(kept)
+        alone = movable(part) and not asks_interval(part) and used(part) <= certain(optional)
+        (inside if alone else kept).append(part)
+    return place(inside, optional), conjunction(kept)
 
 
-def place(condition: Expression, node: Node) -> Node:
-    """The node with the condition at the deepest place where it means the same."""
-    if not movable(condition):
-        return Filter(condition, node)
-    if asks_interval(condition) and isinstance(node, JOINS):
-        return Filter(condition, node)
+def place(conditions: Sequence[Expression], node: Node) -> Node:
+    """The node with each condition at the deepest place where it means the same.
+
+    All at once: a condition that went alone would have to go through those before it, one by one.
+    """
+    sides: dict[str, list[Expression]] = {}
+    for condition in conditions:
+        for side in operands_for(condition, node) or ("",):
+            sides.setdefault(side, []).append(condition)
+    here = sides.pop("", [])
+    lower: dict[str, Any] = {side: place(found, getattr(node, side)) for side, found in sides.items()}
+    return filtered(replace(node, **lower), here)
+
+
+def operands_for(condition: Expression, node: Node) -> tuple[str, ...]:
+    """The operands of a node on which a condition means the same as on the node itself."""
+    if not movable(condition) or (asks_interval(condition) and isinstance(node, JOINS)):
+        return ()
     reads = used(condition)
     match node:
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             if decided_by(reads, left, right):
-                return replace(node, left=place(condition, left))
-            if decided_by(reads, right, left):
-                return replace(node, right=place(condition, right))
+                return ("left",)
+            return ("right",) if decided_by(reads, right, left) else ()
         case LeftJoin(left, right) | EqLeftJoin(left, right) if decided_by(reads, left, right):
-            return replace(node, left=place(condition, left))
+            return ("left",)
         case SeqRightJoin(left, right) if decided_by(reads, right, left):
-            return replace(node, right=place(condition, right))
-        case Minus(left, right):
-            return Minus(place(condition, left), right)
-        case Union(left, right):
-            return Union(place(condition, left), place(condition, right))
-        case Extend(pattern, variable, expression) if variable.name not in reads:
-            return Extend(place(condition, pattern), variable, expression)
-        case Project(pattern, variables) if reads <= names(variables):
-            return Project(place(condition, pattern), variables)
-        case Distinct(pattern):
-            return Distinct(place(condition, pattern))
-        case OrderBy(pattern, conditions):
-            return OrderBy(place(condition, pattern), conditions)
-        case Graph(name, pattern) if not reads & names((name,)):
-            return Graph(name, place(condition, pattern))
-        case Filter(other, pattern) if not isinstance(pattern, BGP):
-            return Filter(other, place(condition, pattern))
-    return Filter(condition, node)
+            return ("right",)
+        case Minus():
+            return ("left",)
+        case Union():
+            return ("left", "right")
+        case Extend(variable=variable) if variable.name not in reads:
+            return ("pattern",)
+        case Project(variables=variables) if reads <= names(variables):
+            return ("pattern",)
+        case Distinct() | OrderBy():
+            return ("pattern",)
+        case Graph(name) if not reads & names((name,)):
+            return ("pattern",)
+        case Filter(_, pattern) if not isinstance(pattern, BGP):
+            return ("pattern",)
+    return ()
 
 
 def decided_by(reads: Names, side: Node, other: Node) -> bool:
@@ -127,8 +136,3 @@ def conjuncts(condition: Expression) -> list[Expression]:
     if isinstance(condition, Call) and condition.name == "&&":
         return [part for argument in condition.arguments for part in conjuncts(argument)]
     return [condition]
-
-
-def conjunction(parts: Iterable[Expression]) -> Expression | None:
-    found = list(parts)
-    return reduce(lambda left, right: Call("&&", (left, right)), found) if found else None

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from rheos.algebra.chains import filtered
 from rheos.algebra.entailment import Schema, schema_of, unnamed
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
@@ -178,10 +179,6 @@ def conditions_of(node: Node) -> list[Expression]:
     return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
 
 
-def filtered(node: Node, conditions: Sequence[Expression]) -> Node:
-    return reduce(lambda inner, condition: Filter(condition, inner), conditions, node)
-
-
 def tells_time(condition: Expression) -> bool:
     return isinstance(condition, Call) and (
         condition.name == "NOW" or any(map(tells_time, condition.arguments))
@@ -228,15 +225,15 @@ def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozense
             merged = dataset is not None and dataset.default and graph == DEFAULT
             return frozenset(dataset.default) if dataset is not None and merged else frozenset({graph})
         case Graph(Constant(name), pattern):
-            return reads(pattern, dataset, name)
+            return reads(pattern, dataset, name) | {name}  # whether it is there, if nothing else
         case Graph(_, pattern):
-            return reads(pattern, dataset, EVERY)
+            return reads(pattern, dataset, EVERY) | {EVERY}
     return frozenset().union(*(reads(inner, dataset, graph) for inner in below(node)))
 
 
 def has_static(node: Node) -> bool:
     """Whether a pattern looks at static data anywhere."""
-    if isinstance(node, BGP | PathPattern):
+    if isinstance(node, BGP | PathPattern | Graph):
         return node != BGP()
     return any(map(has_static, below(node)))
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rheos.algebra.chains import conjunction
 from rheos.algebra.expressions import Call, Expression, Variable
 from rheos.algebra.nodes import EqLeftJoin, Filter, Node, SeqJoin, StreamPattern, Union
 from rheos.algebra.rewrite import below, bottom_up
 from rheos.algebra.variables import asks_interval, certain, has_exists, in_scope
 from rheos.optimize.events import always_occurs
-from rheos.optimize.push_filters import conjunction, conjuncts, volatile
+from rheos.optimize.push_filters import conjuncts, volatile
 
 
 def uninterrupted(node: Node) -> Node:

@@ -403,11 +403,12 @@ def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
 
 def following(first: Novelty, second: Novelty) -> Novelty:
     """The rows of a span and of the next; the numbers of its instants go on after those of the first."""
-    last = pc.max(first.rows.column("instant")).as_py() or 0
-    numbers = pc.add(second.rows.column("instant"), last)
-    later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field("instant").type))
+    # By place: a variable may be called as member, instant and at are.
+    last = pc.max(first.rows.column(1)).as_py() or 0
+    numbers = pc.add(second.rows.column(1), last)
+    later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field(1).type))
     rows = pa.concat_tables([first.rows, later])
-    order = np.argsort(rows.column("member").to_numpy(), kind="stable")
+    order = np.argsort(rows.column(0).to_numpy(), kind="stable")
     return Novelty(rows.take(pa.array(order)), second.flow)
 
 
@@ -451,14 +452,14 @@ def _new(
 def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
     """What is new for each of the members of a family that has something, by name."""
     rows = new.rows
-    numbers = rows.column("member").to_numpy()
-    answers = rows.drop_columns(["member"])
+    numbers = rows.column(0).to_numpy()
+    answers = rows.remove_column(0)
     present, starts = np.unique(numbers, return_index=True)
     ends = np.append(starts, len(rows))[1:]
     found = {}
     for number, start, end in zip(present.tolist(), starts, ends, strict=True):
         own = answers.slice(start, end - start)
-        instants = own.column("instant").to_numpy()
+        instants = own.column(0).to_numpy()
         first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
-        found[members[number]] = Answers(own.select(["instant", "at"]).take(pa.array(first)), own)
+        found[members[number]] = Answers(own.select([0, 1]).take(pa.array(first)), own)
     return found

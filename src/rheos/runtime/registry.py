@@ -17,7 +17,7 @@ from rheos.algebra.entailment import Schema
 from rheos.algebra.nodes import Construct, Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
 from rheos.errors import Position, QuerySyntaxError, RheosError
-from rheos.iris import DEFAULT_BASE
+from rheos.iris import DEFAULT_BASE, closest
 from rheos.runtime.buffers import NEVER, Progress
 from rheos.runtime.circle import ambiguous
 from rheos.runtime.detecting import Detection
@@ -458,6 +458,9 @@ class Registry:
 
     def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
         known = sorted({*self.sources, *(name for name in made if name is not None)})
+        meant = closest(stream, known)
+        if meant is not None:
+            return f"nobody supplies the stream {stream}; did you mean {meant}?"
         supplied = f"there is {', '.join(known)}" if known else "there is none at all"
         return f"nobody supplies the stream {stream}: {supplied}"
 

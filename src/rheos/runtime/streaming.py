@@ -176,9 +176,9 @@ class Streaming:
         if isinstance(evaluation, Detection) and evaluation.memory is None:
             warn(f"{query.name}: nothing bounds the duration of its solutions, so all events are remembered")
         registered = Registered(info, evaluation, derived)
-        named = [(clause.iri, clause.position) for clause in tree.streams]
-        named += [(p.name, p.position) for p in tree.stream_patterns if not isinstance(p.name, ast.Var)]
-        streams = [(iri(names.iri(stream)), position) for stream, position in named]
+        named = [clause.iri for clause in tree.streams]
+        named += [pattern.name for pattern in tree.stream_patterns if not isinstance(pattern.name, ast.Var)]
+        streams = [(iri(names.iri(stream)), stream.position) for stream in named]
         checked = self._hosting is not None or (self.loop is not None and self.loop.active)
         return self.registry.add(
             registered,

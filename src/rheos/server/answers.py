@@ -13,7 +13,8 @@ import sys
 import threading
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -128,12 +129,24 @@ class AnswerLog:
 
     # --- for subscribers -----------------------------------------------------------------------------
 
-    def add(self, name: str) -> int:
-        """Begin with the answers of a query: the place behind which they are."""
+    @contextmanager
+    def beginning(self, name: str) -> Iterator[int]:
+        """A block in which the answers of a query begin, in the place of one that had its name: the place
+        behind which they are. If it fails, all is as before."""
         with self._lock:
             place = self.position - len(self._tail)
-            self._lines[name] = _Lines(place)
-            return place
+            before, new = self._lines.get(name), _Lines(place)
+            self._lines[name] = new
+        try:
+            yield place
+        except BaseException:
+            with self._lock:
+                del self._lines[name]
+                if before is not None:
+                    before.starts.extend(new.starts)
+                    before.ends.extend(new.ends)
+                    self._lines[name] = before
+            raise
 
     def forget(self, name: str) -> None:
         with self._lock:

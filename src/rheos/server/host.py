@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -290,24 +290,26 @@ class Host:
                 raise Problem(403, "There are too many queries", detail)
             if known is not None and known.handle is not None:
                 if known.kept.asked == asked:
-                    self._save()  # the last time that may have failed
                     return False
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
             try:
                 self._register(name, asked, dry=True)
-            except RheosError:
+                self._add_query(name, asked)
+            except (RheosError, Problem):
                 if known is not None:
                     self._open_view_of(known)
                 raise
-            # Its first answers may come before it is known here.
-            since = self.answers.add(name)
-            kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
-            query = self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
-            self._open_view_of(query)
-            self._save()
+            self._open_view_of(self.queries[name])
             return known is None
+
+    def _add_query(self, name: str, asked: Asked) -> None:
+        # Its first answers may come before it is known here.
+        with self.answers.beginning(name) as since:
+            kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
+            with self._stored(queries={**self.queries, name: Query(kept)}):
+                self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
 
     def check_query(self, name: str, asked: Asked) -> Handle:
         """What would be registered: a handle that is not."""
@@ -342,23 +344,25 @@ class Host:
             query = self.queries[name]
             if query.handle is None:
                 raise Problem(409, f"{name} could not be registered", query.error)
-            if run:
-                query.handle.start()
-            else:
-                query.handle.stop()
-            query.kept, query.error = replace(query.kept, running=run), None
-            self._save()
+            kept = replace(query.kept, running=run)
+            with self._stored(queries={**self.queries, name: replace(query, kept=kept)}):
+                if run:
+                    query.handle.start()
+                else:
+                    query.handle.stop()
+            query.kept, query.error = kept, None
 
     def delete_query(self, name: str) -> None:
         with self._lock:
             query = self.queries[name]
-            if query.handle is not None:
+            if query.stream is not None:
+                self._check_readers(name, query.stream)
+            with self._stored(queries={n: q for n, q in self.queries.items() if n != name}):
                 if query.stream is not None:
-                    self._check_readers(name, query.stream)
                     self.views.close(name)
-                query.handle.unregister()
-            del self.queries[name]
-            self._save()
+                if query.handle is not None:
+                    query.handle.unregister()
+                del self.queries[name]
             self.answers.forget(name)
 
     def entailment_of(self, asked: Asked) -> str:
@@ -406,10 +410,10 @@ class Host:
                 raise Problem(409, f"{name} is the name of something else already")
             if len(self.streams) >= self.limits.streams:
                 raise Problem(403, "There are too many streams", f"at most {self.limits.streams} are taken")
-            with self._paused():
+            new = Stream(name, config.iri or self.base + name, config, described=described)
+            with self._stored(streams={**self.streams, name: new}), self._paused():
                 self._open_stream(config, described, {})
-                self._open_view(name, self.streams[name].iri, config.window)
-                self._save()
+                self._open_view(name, new.iri, config.window)
             return True
 
     def delete_stream(self, name: str) -> None:
@@ -418,12 +422,11 @@ class Host:
             if stream.described is None or stream.log is None:
                 raise Problem(409, f"{name} is a stream of the configuration: take it out there")
             self._check_readers(name, stream.iri)
-            with self._paused():
+            with self._stored(streams={n: s for n, s in self.streams.items() if n != name}), self._paused():
+                stream.log.forget()
                 self.views.close(name)
                 self.engine.remove_stream(stream.iri)
                 del self.streams[name]
-                self._save()
-            stream.log.forget()
             stream.log.close()
 
     def reset_stream(self, name: str) -> None:
@@ -465,10 +468,31 @@ class Host:
             self.engine.start()
             self.engine.streaming.ask_for_batch()  # to see what windows hold
 
-    def _save(self) -> None:
-        made = {s.name: s.described for s in self.streams.values() if s.described is not None}
-        kinds = {s.name: "push" if s.config.is_push else "source" for s in self.streams.values()}
-        self._state.write(self.base, (query.kept for query in self.queries.values()), made, kinds)
+    def _save(
+        self, queries: Mapping[str, Query] | None = None, streams: Mapping[str, Stream] | None = None
+    ) -> None:
+        """Have the queries and streams on the disk: those that there are, or the given ones."""
+        queries = self.queries if queries is None else queries
+        streams = self.streams if streams is None else streams
+        made = {s.name: s.described for s in streams.values() if s.described is not None}
+        kinds = {s.name: "push" if s.config.is_push else "source" for s in streams.values()}
+        self._state.write(self.base, (query.kept for query in queries.values()), made, kinds)
+
+    @contextmanager
+    def _stored(
+        self, queries: Mapping[str, Query] | None = None, streams: Mapping[str, Stream] | None = None
+    ) -> Iterator[None]:
+        """A block that makes these the queries or streams. They are on the disk before: what cannot be stored
+        is not done. If the block fails, what there still is goes back to the disk."""
+        try:
+            self._save(queries, streams)
+            yield
+        except BaseException as error:
+            with suppress(OSError):
+                self._save()
+            if isinstance(error, OSError):
+                raise Problem(507, "The change could not be stored", error.strerror) from error
+            raise
 
     def _look_after(self) -> None:
         """Have streams flow again when they have stopped for a fault, after a pause that grows with each."""

@@ -260,6 +260,7 @@ _CONTROL: Json = {
                         _400="The text is wrong; line and column say where",
                         _409="The name is in use",
                         _413="The body is too long",
+                        _507="It could not be stored, and is not done",
                     ),
                 },
                 _OF_NAME,
@@ -282,7 +283,7 @@ _CONTROL: Json = {
                     _413="The body is too long",
                     _415="Elements of this type are not understood",
                     _503="The server is behind",
-                    _507="The elements could not be stored",
+                    _507="The elements, or the change, could not be stored",
                 ),
             },
             _OF_NAME,
@@ -291,7 +292,14 @@ _CONTROL: Json = {
         ),
         "delete": operation(
             "Forget a query, or a push stream that a client has made",
-            {"204": reply("It is gone"), **problems(_404="It is not there", _409="It is needed")},
+            {
+                "204": reply("It is gone"),
+                **problems(
+                    _404="It is not there",
+                    _409="It is needed",
+                    _507="It could not be stored, and is not done",
+                ),
+            },
             _OF_NAME,
             writes=True,
         ),

@@ -88,10 +88,14 @@ class State:
     ) -> None:
         kept = asdict(Kept(base, tuple(queries), streams, kinds))
         partial = self._path.with_suffix(".partial")
-        with partial.open("w") as file:
-            json.dump({"version": _VERSION, **kept}, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with partial.open("w") as file:
+                json.dump({"version": _VERSION, **kept}, file, ensure_ascii=False, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            partial.unlink(missing_ok=True)  # a disk that is full wants it back
+            raise
         partial.replace(self._path)
         folder = os.open(self.folder, os.O_RDONLY)
         try:

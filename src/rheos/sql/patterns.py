@@ -21,8 +21,11 @@ from rheos.algebra.nodes import (
     Join,
     Kept,
     LeftJoin,
+    Link,
     Minus,
+    NegatedSet,
     Node,
+    OneOrMore,
     OrderBy,
     Pairs,
     PathPattern,
@@ -56,6 +59,9 @@ from rheos.sql.validity import at_every_instant, common, intersection, overlap
 # an instant in common is one condition at the end: compared in pairs, 300 patterns would need 90,000.
 PAIRED = 8
 
+# What a column keeps of the name of its variable, for those who read the SQL.
+_LONGEST_STEM = 60
+
 
 @dataclass
 class Compiler:
@@ -65,6 +71,7 @@ class Compiler:
     columns: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     closures: list[Closure] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=set)  # the columns, of which SQL sees no case
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else in the statement has."""
@@ -74,9 +81,12 @@ class Compiler:
     def column(self, variable: str) -> str:
         """The column of a variable: SQL ignores case and most characters of a SPARQL name."""
         if variable not in self.columns:
-            stem = "v_" + re.sub(r"\W", "_", variable.lower(), flags=re.ASCII)
-            taken = stem in self.columns.values()
-            self.columns[variable] = self.fresh(stem + "_") if taken else stem
+            stem = "v_" + re.sub(r"\W", "_", variable.lower()[:_LONGEST_STEM], flags=re.ASCII)
+            name = stem
+            while name in self._taken:
+                name = self.fresh(stem + "_")
+            self._taken.add(name)
+            self.columns[variable] = name
         return self.columns[variable]
 
     def absent(self, variable: str) -> str:
@@ -297,7 +307,7 @@ def extended(node: Extend, context: Context, compiler: Compiler) -> Relation:
 def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     """GRAPH with a name is another active graph; with a variable it is every named graph at once (18.4)."""
     if isinstance(node.name, Constant):
-        return compiler.node(node.pattern, context.in_graph(node.name.term))
+        return named_graph(node.name.term, node.pattern, context, compiler)
     name = node.name.name
     key = compiler.fresh("graph")
     where = among_named("g", context.dataset, compiler.dialect)
@@ -322,3 +332,37 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     columns.append(f"{alias}.{key} AS {column}")
     sql = select(columns, nested(inner.sql, alias), conditions)
     return Relation(sql, (*variables, name), certain(node), outer, valid=inner.valid)
+
+
+def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) -> Relation:
+    """The solutions in one graph: if it is not of the dataset, none, also of what needs no triple (18.6)."""
+    inner = compiler.node(pattern, context.in_graph(name))
+    is_window = any(window.stream == name for window in context.windows)
+    if is_window or reads_always(pattern):
+        return inner
+    rows = compiler.rows(inner, context)
+    named = [f"g = {compiler.dialect.string(name)}", *among_named("g", context.dataset, compiler.dialect)]
+    exists = f"EXISTS (SELECT 1 FROM graph_names WHERE {' AND '.join(named)})"
+    return inner.with_sql(select(rows.columns(), rows.source(), [exists]))
+
+
+def reads_always(node: Node) -> bool:
+    """Whether each solution of a pattern has a triple of the active graph."""
+    match node:
+        case BGP(patterns):
+            return bool(patterns)
+        case PathPattern(path=OneOrMore(Link()) | NegatedSet()):
+            return True
+        case Join(left, right):
+            return reads_always(left) or reads_always(right)
+        case Union(left, right):
+            return reads_always(left) and reads_always(right)
+        case LeftJoin(left) | Minus(left):
+            return reads_always(left)
+        case Group(pattern, keys):
+            return bool(keys) and reads_always(pattern)
+        case Filter(_, pattern) | Extend(pattern) | Project(pattern) | Distinct(pattern) | Reduced(pattern):
+            return reads_always(pattern)
+        case OrderBy(pattern) | Slice(pattern) | Aggregated(pattern) | Broadcast(pattern):
+            return reads_always(pattern)
+    return False

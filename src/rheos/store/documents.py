@@ -96,7 +96,7 @@ def documents(
     if data is not None:
         if format is None:
             raise LoadError("a text needs its format, such as format='turtle'", "text")
-        raw = data.encode() if isinstance(data, str) else data
+        raw = _encoded(data) if isinstance(data, str) else data
         return [Document("text", formats.by_name(format, "text"), _checked(base, "text"), data=raw)]
     assert source is not None
     return [
@@ -141,12 +141,25 @@ def _matching(source: str) -> list[Path]:
     raise LoadError("no such file", source)
 
 
+def shown(text: str) -> str:
+    """A text that can be printed: halves of characters as escapes."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = ord(text[error.start])
+        raise LoadError(f"U+{half:04X} is only half of a character", "text") from None
+
+
 def _checked(base: str | None, source: str) -> str | None:
     if base is not None:
         try:
             ox.NamedNode(base)
         except ValueError:
-            raise LoadError(f"the base is not an absolute IRI: {base}", source) from None
+            raise LoadError(f"the base is not an absolute IRI: {shown(base)}", source) from None
     return base
 
 

@@ -27,7 +27,7 @@ from rheos.algebra.nodes import Query
 from rheos.errors import EnvironmentFault, LoadError
 from rheos.optimize.statistics import Statistics
 from rheos.store import parallel, tables, views
-from rheos.store.documents import Document, documents
+from rheos.store.documents import Document, documents, shown
 from rheos.store.entailed import Entailments
 from rheos.store.reader import SCHEMA, read
 from rheos.store.revision import Reading, Revision
@@ -271,4 +271,4 @@ def _graph_term(graph: str | None) -> str | None:
     try:
         return iri(ox.NamedNode(graph).value)
     except ValueError:
-        raise LoadError(f"the graph's name is not an absolute IRI: {graph}", "load") from None
+        raise LoadError(f"the graph's name is not an absolute IRI: {shown(graph)}", "load") from None

@@ -98,9 +98,16 @@ def _reason(error: SyntaxError, document: Document) -> str:
 
 
 def _check_well_formed(document: Document, text: IO[bytes]) -> None:
-    """pyoxigraph accepts an XML file that is cut off, so a plain XML parser reads it first."""
+    """pyoxigraph accepts an XML file that is cut off, so a plain XML parser reads it first, as UTF-8: that is
+    the one encoding that both know, whatever else the system has."""
+
+    def check_encoding(version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() != "utf-8":
+            raise LoadError(f"only UTF-8 is read, and it says that it is {encoding[:40]}", document.name, 1)
+
     start = text.tell()
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate("utf-8")
+    parser.XmlDeclHandler = check_encoding
     try:
         parser.ParseFile(text)
     except expat.ExpatError as error:

@@ -123,8 +123,8 @@ class Triple(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """An operator or built-in by its name: `||`, `&&`, `=`, `!=`, `<`, `>`, `<=`, `>=`, `+`, `-`,
-    `*`, `/` with two arguments, `!`, `unary-` and `unary+` with one, `IN` and `NOT IN` with the
+    """An operator or built-in by its name: `||` and `&&` with two or more arguments, `=`, `!=`, `<`, `>`,
+    `<=`, `>=`, `+`, `-`, `*`, `/` with two, `!`, `unary-` and `unary+` with one, `IN` and `NOT IN` with the
     element first, and the built-ins in capitals (`BOUND`, `STRLEN`, ...).
 
     In C-SPARQL also `TIMESTAMP`, of a variable and, as a second argument, the stream: a name, or the

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 from lark import Token
 
 from rheos.errors import Position
-from rheos.syntax import ast, terms
+from rheos.syntax import ast, limits, terms
 from rheos.syntax.expressions import ExpressionBuilder
+from rheos.syntax.limits import MOST_PATTERNS, MOST_TRIPLES
 from rheos.syntax.terms import Fault, position
 
 # A row count that no answer reaches; numbers beyond what SQL can count mean the same.
@@ -45,12 +46,25 @@ class Builder(ExpressionBuilder):
     DIALECT: ClassVar[str] = "sparql"
 
     def __init__(self) -> None:
-        self._text = ""
-        self._anonymous = 0
+        self.start("")
 
     def start(self, text: str) -> None:
         self._text = text
         self._anonymous = 0
+        self._operator_count = 0
+        self._pattern_count = 0
+        self._triple_count = 0
+
+    def _count_patterns(self, where: Position, more: int, latest: ast.Node | None = None) -> None:
+        self._pattern_count += more
+        if self._pattern_count > MOST_PATTERNS:
+            limits.check(latest)  # where it is one in the other, that is the better message
+        self._few_patterns(where, self._pattern_count)
+
+    def _few_patterns(self, where: Position, count: int) -> None:
+        if count > MOST_PATTERNS:
+            kinds = "patterns (triples, groups, paths)"
+            raise Fault(f"the text is too long: it has more than {MOST_PATTERNS} {kinds}", where)
 
     # --- the query as a whole ----------------------------------------------------------------------
 
@@ -66,6 +80,7 @@ class Builder(ExpressionBuilder):
         body, clauses = form
         if values is not None:
             body = replace(body, modifiers=replace(body.modifiers, values=values))
+        limits.check(body)
         first = prologue[0] if prologue else body
         dataset = tuple(clause for clause in clauses if isinstance(clause, ast.DatasetClause))
         streams = tuple(clause for clause in clauses if isinstance(clause, ast.StreamClause))
@@ -108,6 +123,7 @@ class Builder(ExpressionBuilder):
     def projected_expression(
         self, bracket: Token, expression: ast.Expression, variable: ast.Var
     ) -> ast.Projection:
+        self._count_operators(position(bracket), 1)
         return ast.Projection(position(bracket), variable, expression)
 
     def construct_query(
@@ -158,6 +174,7 @@ class Builder(ExpressionBuilder):
         return ast.Modifiers(**dict(clauses))
 
     def group_clause(self, *conditions: ast.Projection) -> tuple[str, Any]:
+        self._count_operators(conditions[0].position, len(conditions))
         return "group_by", conditions
 
     def group_expression(self, expression: ast.Expression) -> ast.Projection:
@@ -172,6 +189,7 @@ class Builder(ExpressionBuilder):
         return "having", conditions
 
     def order_clause(self, *conditions: ast.OrderCondition) -> tuple[str, Any]:
+        self._count_operators(conditions[0].position, len(conditions))
         return "order_by", conditions
 
     def order_directed(self, direction: Token, expression: ast.Expression) -> ast.OrderCondition:
@@ -192,10 +210,15 @@ class Builder(ExpressionBuilder):
     # --- graph patterns ----------------------------------------------------------------------------
 
     def group_graph_pattern(self, brace: Token, *elements: ast.Pattern) -> ast.Group:
-        return ast.Group(position(brace), elements)
+        triples = sum(len(element.triples) for element in elements if isinstance(element, ast.Triples))
+        group = ast.Group(position(brace), elements)
+        self._count_patterns(group.position, 1 + triples, group)
+        return group
 
     def group_of_sub_select(self, brace: Token, select: ast.SelectQuery) -> ast.Group:
-        return ast.Group(position(brace), (ast.SubSelect(select.position, select),))
+        group = ast.Group(position(brace), (ast.SubSelect(select.position, select),))
+        self._count_patterns(group.position, 1, group)
+        return group
 
     def group_or_union_graph_pattern(self, *options: ast.Group) -> ast.Union:
         return ast.Union(options[0].position, options)
@@ -214,18 +237,22 @@ class Builder(ExpressionBuilder):
         return ast.Service(position(keyword), name, bool(silent), pattern)
 
     def filter(self, keyword: Token, condition: ast.Expression) -> ast.Filter:
+        self._count_patterns(position(keyword), 1)
         return ast.Filter(position(keyword), condition)
 
     def bind(self, keyword: Token, expression: ast.Expression, variable: ast.Var) -> ast.Bind:
+        self._count_patterns(position(keyword), 1)
         return ast.Bind(position(keyword), expression, variable)
 
     def inline_data_one_var(self, keyword: Token, variable: ast.Var, *values: Any) -> ast.Values:
+        self._count_patterns(position(keyword), 1)
         rows = tuple((_data_value(value),) for value in values)
         return ast.Values(position(keyword), (variable,), rows)
 
     def inline_data_full(
         self, keyword: Token, variables: tuple[ast.Var, ...], *rows: tuple[Token, tuple[Any, ...]]
     ) -> ast.Values:
+        self._count_patterns(position(keyword), 1)
         names: set[str] = set()
         for variable in variables:
             if variable.name in names:
@@ -253,7 +280,15 @@ class Builder(ExpressionBuilder):
 
     def triples_same_subject(self, subject: GraphNode, properties: Properties = ()) -> tuple[ast.Triple, ...]:
         term, nested = _split(subject)
-        return (*nested, *_describe(term, properties))
+        triples = (*nested, *_describe(term, properties))
+        self._triple_count += len(triples)
+        self._few_triples(term.position)
+        return triples
+
+    def _few_triples(self, where: Position) -> None:
+        """Long before all of a block is read, which is when its patterns are counted."""
+        if self._triple_count > MOST_TRIPLES:
+            raise Fault(f"the text is too long: it has more than {MOST_TRIPLES} triples", where)
 
     def property_list(self, *properties: tuple[Verb, tuple[GraphNode, ...]]) -> Properties:
         return properties
@@ -266,7 +301,7 @@ class Builder(ExpressionBuilder):
 
     def blank_node_property_list(self, bracket: Token, properties: Properties) -> Described:
         node = self.anon(bracket)
-        return Described(node, tuple(_describe(node, properties)))
+        return self._described(node, tuple(_describe(node, properties)))
 
     def collection(self, bracket: Token, *items: GraphNode) -> Described:
         """The ladder of rdf:first and rdf:rest; the first cell stands for the whole."""
@@ -280,7 +315,12 @@ class Builder(ExpressionBuilder):
             triples.append(ast.Triple(place, cell, terms.rdf("first", place), term))
             triples.extend(nested)
             triples.append(ast.Triple(place, cell, terms.rdf("rest", place), rest))
-        return Described(cells[0], tuple(triples))
+        return self._described(cells[0], tuple(triples))
+
+    def _described(self, node: ast.Term, triples: tuple[ast.Triple, ...]) -> Described:
+        # Each nested description copies those inside: where nesting has no end, this ends it early.
+        self._few_patterns(node.position, len(triples))
+        return Described(node, triples)
 
     def nil(self, bracket: Token) -> ast.Iri:
         return terms.rdf("nil", position(bracket))
@@ -299,15 +339,18 @@ class Builder(ExpressionBuilder):
     # --- property paths ----------------------------------------------------------------------------
 
     def path_alternative(self, *options: ast.Path) -> ast.PathAlternative:
+        self._count_patterns(options[0].position, len(options))
         return ast.PathAlternative(options[0].position, options)
 
     def path_sequence(self, *steps: ast.Path) -> ast.PathSequence:
+        self._count_patterns(steps[0].position, len(steps))
         return ast.PathSequence(steps[0].position, steps)
 
     def path_inverse(self, caret: Token, path: ast.Path) -> ast.Inverse:
         return ast.Inverse(position(caret), path)
 
     def path_elt(self, path: ast.Path, sign: str) -> ast.PathRepeat:
+        self._count_patterns(path.position, 1)
         return ast.PathRepeat(path.position, path, sign)
 
     def path_mod(self, sign: Token) -> str:

@@ -16,7 +16,6 @@ from rheos.syntax.terms import Fault, position
 Window = ast.LogicalWindow | ast.PhysicalWindow
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-_OPERATORS = {"AND": "&&", "OR": "||"}
 
 
 class CSparqlBuilder(RegistrationBuilder):
@@ -35,11 +34,13 @@ class CSparqlBuilder(RegistrationBuilder):
     # --- streams and windows -----------------------------------------------------------------------
 
     def stream_clause(self, keyword: Token, _: Token, iri: ast.Name, *window: Window) -> ast.StreamClause:
+        self._count_patterns(position(keyword), 1)
         return ast.StreamClause(position(keyword), iri, False, _window(iri, window))
 
     def named_stream_clause(
         self, keyword: Token, _: Token, iri: ast.Name, *window: Window
     ) -> ast.StreamClause:
+        self._count_patterns(position(keyword), 1)
         return ast.StreamClause(position(keyword), iri, True, _window(iri, window))
 
     def logical_window(self, bracket: Token, length: Measure, *moves: Any) -> ast.LogicalWindow:
@@ -92,6 +93,7 @@ class CSparqlBuilder(RegistrationBuilder):
         group: tuple[ast.Var, ...],
         *filter: ast.Filter,
     ) -> ast.Aggregation:
+        self._count_operators(position(bracket), 1)
         condition = filter[0].condition if filter else None
         return ast.Aggregation(position(bracket), variable, *function, group, condition)
 
@@ -110,10 +112,6 @@ class CSparqlBuilder(RegistrationBuilder):
         return variables
 
     # --- expressions -------------------------------------------------------------------------------
-
-    def binary(self, left: ast.Expression, operator: Token, right: ast.Expression) -> ast.Call:
-        name = _OPERATORS.get(operator.upper(), str(operator))
-        return ast.Call(left.position, name, (left, right))
 
     def call(self, name: Token, arguments: tuple[ast.Expression, ...]) -> ast.Call:
         call = super().call(name, arguments)

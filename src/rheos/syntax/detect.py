@@ -20,18 +20,18 @@ _OF_EPSPARQL = (
 # Nearly all texts of plain SPARQL end here.
 _HINT = re.compile("|".join(("REGISTER", "STREAM", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
 
-# What to pass over, longest first where two begin alike, and the words that are left. A hyphen belongs to the
-# word before it: it may be the name of a registered query. A bracket right after the name of a stream begins
-# a window.
+# What to pass over, longest first where two begin alike, and the words that are left. Beyond ASCII, every
+# character may be part of a name. A hyphen belongs to the word before it: it may be the name of a registered
+# query. A bracket right after the name of a stream begins a window.
 _TOKEN = r"""
       '{3}(?:[^'\\]|\\.|'(?!''))*'{3} | "{3}(?:[^"\\]|\\.|"(?!""))*"{3}
     | '(?:[^'\\\r\n]|\\.)*' | "(?:[^"\\\r\n]|\\.)*"
     | (?P<comment>\#[^\r\n]*)
     | <[^<>"{}|^`\\\x00-\x20]*>
-    | [?$@][\w-]+
-    | [\w.-]*:(?:[\w.:%-]|\\.)*
+    | [?$@][^\x00-,./:-@\[-^`{-\x7f]+
+    | [^\x00-,/:-@\[-^`{-\x7f]*:(?:[^\x00-$&-,/;-@\[-^`{-\x7f]|\\.)*
     | (?P<word>[^\W\d][\w-]*|[\[{])
-    | [\d.-]+
+    | [\d.-]+ | [^\x00-\x7f]+
 """
 _CLAUSE = "FROM STREAM"
 _WINDOW = "FROM STREAM ["

@@ -45,6 +45,7 @@ class EpSparqlBuilder(RegistrationBuilder):
         raise Fault(message, position(keyword))
 
     def stream_clause(self, keyword: Token, _: Token, iri: ast.Name) -> ast.StreamClause:
+        self._count_patterns(position(keyword), 1)
         return ast.StreamClause(position(keyword), iri, False, None)
 
     def named_stream_clause(self, keyword: Token, stream: Token, iri: ast.Name) -> NoReturn:

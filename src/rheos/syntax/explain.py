@@ -11,6 +11,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from rheos.errors import Position
+from rheos.syntax import later
 from rheos.syntax.terms import Fault
 
 _END = "$END"
@@ -84,6 +85,8 @@ def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
         return Fault(f"the {what} ends too early; expected {expected}", where)
 
     start = problem.pos_in_stream or 0
+    if found := later.mistake(text, start, accepted):
+        return Fault(found[0], locate(text, found[1]))
     word = _glued_word(text, start)
     if token is not None and token.type in _TEMPORAL and (message := _no_group_before(word, token, accepted)):
         return Fault(message, locate(text, start if word is None else word.start()))
@@ -95,8 +98,8 @@ def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
         token = None  # a keyword only in its first letters, the IN of INSERT, or any word at all
     message = _known_mistake(text, start, token, accepted)
     if message is None:
-        found = str(token or beginning[0])
-        message = f"expected {expected}, found {_shown(found)}"
+        shown = _shown(str(token or beginning[0]))
+        message = f"expected {expected}, found {shown}"
     return Fault(message, locate(text, start))
 
 

@@ -9,6 +9,7 @@ from lark import Token
 
 from rheos.errors import Position
 from rheos.syntax import ast, terms
+from rheos.syntax.limits import MOST_OPERATORS
 from rheos.syntax.terms import Fault, position
 
 _SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
@@ -43,24 +44,49 @@ class ExpressionBuilder:
         "SUBSTR": (2, 3),
     }
 
+    _operator_count = 0  # how many there were in the text so far
+
+    def _operation(self, where: Position, name: str, arguments: tuple[ast.Expression, ...]) -> ast.Call:
+        """A call of an operator or a built-in, if there were not too many of them before."""
+        self._count_operators(where, max(1, len(arguments) - 1))
+        return ast.Call(where, name, arguments)
+
+    def _count_operators(self, where: Position, more: int) -> None:
+        self._operator_count += more
+        if self._operator_count > MOST_OPERATORS:
+            message = f"the text is too long: it has more than {MOST_OPERATORS} operators and arguments"
+            raise Fault(message, where)
+
     # --- operators ---------------------------------------------------------------------------------
 
+    def conditional_or_expression(self, first: ast.Expression, *rest: Any) -> ast.Call:
+        return self._operation(first.position, "||", (first, *rest[1::2]))
+
+    def conditional_and_expression(self, first: ast.Expression, *rest: Any) -> ast.Call:
+        return self._operation(first.position, "&&", (first, *rest[1::2]))
+
     def binary(self, left: ast.Expression, operator: Token, right: ast.Expression) -> ast.Call:
-        return ast.Call(left.position, str(operator), (left, right))
+        return self._operation(left.position, str(operator), (left, right))
 
     def unary(self, operator: Token, operand: ast.Expression) -> ast.Call:
         name = "!" if operator == "!" else f"unary{operator}"
-        return ast.Call(position(operator), name, (operand,))
+        return self._operation(position(operator), name, (operand,))
 
     def add_signed(self, left: ast.Expression, product: ast.Expression) -> ast.Call:
         sign, right = _take_sign(product)
-        return ast.Call(left.position, sign, (left, right))
+        return self._operation(left.position, sign, (left, right))
 
     def one_of(self, element: ast.Expression, options: tuple[ast.Expression, ...]) -> ast.Call:
-        return ast.Call(element.position, "IN", (element, *options))
+        return self._listed(element, "IN", options)
 
     def none_of(self, element: ast.Expression, _: Token, options: tuple[ast.Expression, ...]) -> ast.Call:
-        return ast.Call(element.position, "NOT IN", (element, *options))
+        return self._listed(element, "NOT IN", options)
+
+    def _listed(self, element: ast.Expression, name: str, options: tuple[ast.Expression, ...]) -> ast.Call:
+        """Names and strings cost next to nothing, so that a list of them may be long."""
+        compared = sum(not _is_name_or_string(option) for option in options)
+        self._count_operators(element.position, 1 + compared)
+        return ast.Call(element.position, name, (element, *options))
 
     # --- calls -------------------------------------------------------------------------------------
 
@@ -70,7 +96,7 @@ class ExpressionBuilder:
         if not least <= len(arguments) <= most:
             takes = "no arguments" if most == 0 else _enumerated(least, most)
             raise Fault(f"{known} takes {takes}, not {len(arguments)}", position(name))
-        return ast.Call(position(name), _SYNONYMS.get(known, known), arguments)
+        return self._operation(position(name), _SYNONYMS.get(known, known), arguments)
 
     def bound(self, name: Token, variable: ast.Var) -> ast.Call:
         return ast.Call(position(name), "BOUND", (variable,))
@@ -82,6 +108,7 @@ class ExpressionBuilder:
         self, function: ast.Name, arguments: tuple[bool, tuple[ast.Expression, ...]]
     ) -> ast.FunctionCall:
         distinct, expressions = arguments
+        self._count_operators(function.position, 1 + len(expressions))
         return ast.FunctionCall(function.position, function, expressions, distinct)
 
     def arg_list(self, *parts: Any) -> tuple[bool, tuple[ast.Expression, ...]]:
@@ -95,6 +122,7 @@ class ExpressionBuilder:
         return ast.Exists(position(keyword), pattern, negated=True)
 
     def aggregate(self, name: Token, *parts: Any) -> ast.Aggregate:
+        self._count_operators(position(name), 1)
         *distinct, argument = parts
         star = isinstance(argument, Token)
         return ast.Aggregate(position(name), name.upper(), None if star else argument, bool(distinct))
@@ -142,6 +170,12 @@ class ExpressionBuilder:
         return terms.typed(token, "boolean")
 
 
+def _is_name_or_string(option: ast.Expression) -> bool:
+    if isinstance(option, ast.Literal):
+        return option.datatype is None
+    return isinstance(option, ast.Iri | ast.PrefixedName)
+
+
 def _enumerated(least: int, most: int) -> str:
     numbers = str(least) if least == most else f"{least} or {most}"
     return f"{numbers} argument" if most == 1 else f"{numbers} arguments"
@@ -149,11 +183,13 @@ def _enumerated(least: int, most: int) -> str:
 
 def _take_sign(product: ast.Expression) -> tuple[str, ast.Expression]:
     """`-1 * 2` as its sign and `1 * 2`: the sign is that of the number on the far left."""
-    match product:
-        case ast.Literal(where, lexical):
-            moved = Position(where.line, where.column + 1)
-            return lexical[0], replace(product, position=moved, lexical=lexical[1:])
-        case ast.Call(_, name, (left, right)):
-            sign, unsigned = _take_sign(left)
-            return sign, ast.Call(unsigned.position, name, (unsigned, right))
-    raise AssertionError(f"no number at the left of {product}")
+    number, factors = product, []
+    while isinstance(number, ast.Call):
+        factors.append(number)
+        number = number.arguments[0]
+    assert isinstance(number, ast.Literal), product
+    where = Position(number.position.line, number.position.column + 1)
+    unsigned: ast.Expression = replace(number, position=where, lexical=number.lexical[1:])
+    for factor in reversed(factors):
+        unsigned = ast.Call(where, factor.name, (unsigned, factor.arguments[1]))
+    return number.lexical[0], unsigned

@@ -8,11 +8,15 @@ only if it does not is the state's own compiled and asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from lark import Token
 from lark.lexer import BasicLexer, ContextualLexer
 
 from rheos.deadline import check
+from rheos.syntax.limits import too_deep
+from rheos.syntax.terms import position
 
 
 class _StateLexer(BasicLexer):
@@ -45,3 +49,15 @@ class SharedLexer(ContextualLexer):
         for lexer in self.lexers.values():
             assert isinstance(lexer, _StateLexer)
             lexer.shared = self.root_lexer
+
+    def lex(self, *arguments: Any) -> Iterator[Token]:
+        """The tokens, as long as braces are not too deep: the parser comes to what is in them only at the
+        closing ones."""
+        deep = 0
+        for token in super().lex(*arguments):
+            if token.type == "LBRACE":
+                deep += 1
+                too_deep(deep, position(token))
+            elif token.type == "RBRACE":
+                deep -= 1
+            yield token

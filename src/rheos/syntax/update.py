@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 from lark import Token
 
 from rheos.errors import Position
-from rheos.syntax import ast, scope
-from rheos.syntax.build import Builder
+from rheos.syntax import ast, limits, scope
+from rheos.syntax.build import Builder, Described
 from rheos.syntax.terms import Fault, position
 from rheos.syntax.update_tree import (
     Clear,
@@ -51,6 +51,14 @@ class UpdateBuilder(Builder):
         steps = tuple(Step(*pair) for pair in zip(parts[::2], parts[1::2], strict=False))
         _check_labels(steps)
         return Update(self._text, steps)
+
+    # Data may be as long as it likes.
+
+    def _described(self, node: ast.Term, triples: tuple[ast.Triple, ...]) -> Described:
+        return Described(node, triples)
+
+    def _few_triples(self, where: Position) -> None:
+        pass
 
     # --- graphs as wholes --------------------------------------------------------------------------
 
@@ -100,6 +108,7 @@ class UpdateBuilder(Builder):
         return DeleteData(position(keyword), quads)
 
     def delete_where(self, keyword: Token, quads: tuple[Quads, ...]) -> Modify:
+        self._count_patterns(position(keyword), sum(len(block.triples) for block in quads))
         _refuse_blank_nodes(quads, "DELETE WHERE")
         where = ast.Group(position(keyword), tuple(map(_pattern, quads)))
         return Modify(position(keyword), quads, (), where)
@@ -109,6 +118,7 @@ class UpdateBuilder(Builder):
         first, *_ = (clause.position for clause in clauses)
         values = {clause.name: clause.value for clause in clauses}
         delete, insert = values.get("DELETE", ()), values.get("INSERT", ())
+        limits.check(where)
         return Modify(first, delete, insert, where, values.get("WITH"), using)
 
     def with_clause(self, keyword: Token, iri: ast.Name) -> Clause:

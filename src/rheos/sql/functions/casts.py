@@ -13,7 +13,7 @@ from rheos.sql import decode
 from rheos.sql.computed import BooleanValue, LiteralValue, NumberValue, TextValue
 from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.functions.table import Function, function
-from rheos.sql.functions.times import lexical_form
+from rheos.sql.functions.times import clock_form, lexical_form
 from rheos.sql.lexical import floating_text
 from rheos.sql.scope import Scope
 from rheos.sql.values import ErrorValue, Value
@@ -161,7 +161,7 @@ def _to_moment(
         d, text = scope.dialect, _trimmed(scope, value)
         branches = [lexical_form(scope, value, (datatype,))]
         for other, rewrite in others.items():
-            form = lexical_form(scope, value, (other,))
+            form = clock_form(scope, value, (other,))
             branches.append(form and rewrite(scope, form))
         if text:
             full = once(scope, decode.moment_text(d, text, datatype))

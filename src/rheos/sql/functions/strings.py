@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rheos.algebra.chains import balanced
 from rheos.sql import constants as c
 from rheos.sql.computed import BooleanValue, TextValue, integer
 from rheos.sql.conditions import TRUE, all_of
@@ -15,6 +16,7 @@ from rheos.sql.functions.table import Function, function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, Value
 from rheos.sql.views import Text, once
+from rheos.syntax.limits import ROW
 
 # Positions beyond any string: arithmetic on them stays within INT.
 FAR = 1_000_000_000
@@ -140,7 +142,10 @@ def concat(scope: Scope, *values: Value) -> Value:
     known = [text for text in texts if text is not None]
     if not known:
         return TextValue(scope, "''")
-    joined = " || ".join(text.lexical for text in known)
+    lexicals = [text.lexical for text in known]
+    # DuckDB takes minutes to plan hundreds in a row, and no time for a tree of them.
+    long = len(lexicals) > ROW
+    joined = balanced(lambda a, b: f"({a} || {b})", lexicals) if long else " || ".join(lexicals)
     first = known[0].suffix
     if first is None or any(text.suffix is None for text in known):
         return TextValue(scope, joined)

@@ -40,9 +40,26 @@ def lexical_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str 
     return scope.share(f"CASE WHEN {known} THEN {text} END")
 
 
+def clock_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str | None:
+    """The same with 24:00:00 as 00:00:00 of the next day, which is what it stands for (XSD 1.1, 3.3.7)."""
+    text = lexical_form(scope, value, datatypes)
+    if text is None or (value.constant is not None and "T24" not in value.constant):
+        return text
+    d = scope.dialect
+    day = d.substring(text, 1, 10)
+    midnight = d.micros(f"({day} || {decode.MIDNIGHT} || 'Z')")
+    day_after = d.moment_text(f"{midnight} + {c.MICROS_PER_DAY}")
+    next_day = f"{d.substring(day_after, 1, 19)} || {d.substring(text, 20)}"
+    return scope.share(
+        f"CASE WHEN {d.substring(text, 11, 3)} <> 'T24' THEN {text}"
+        # The year after has five digits, and so no lexical form whose parts are in these places.
+        f" WHEN {day} <> '9999-12-31' THEN {next_day} END"
+    )
+
+
 def _field(start: int, length: int, datatypes: tuple[str, ...]) -> Function:
     def compile(scope: Scope, value: Value) -> Value:
-        text = lexical_form(scope, value, datatypes)
+        text = clock_form(scope, value, datatypes)
         if text is None:
             return ErrorValue(scope)
         return integer(scope, f"CAST({scope.dialect.substring(text, start, length)} AS INT)")
@@ -51,7 +68,7 @@ def _field(start: int, length: int, datatypes: tuple[str, ...]) -> Function:
 
 
 def seconds(scope: Scope, value: Value) -> Value:
-    text = lexical_form(scope, value, HOURS)
+    text = clock_form(scope, value, HOURS)
     if text is None:
         return ErrorValue(scope)
     found = scope.dialect.extract(text, r"^.{17}([0-9]{2}(?:\.[0-9]+)?)", 1)

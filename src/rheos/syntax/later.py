@@ -1,0 +1,50 @@
+"""A place at which a text cannot be read on comes in; out goes what it has there of SPARQL 1.2, or of what
+other engines add to the language, if it has."""
+
+from __future__ import annotations
+
+import re
+
+_SIGNS = {
+    "<<": "quoted triples ('<<', RDF-star) are not supported",
+    "{|": "annotations of triples ('{|', RDF-star) are not supported",
+    "~": "names of triples ('~', RDF-star) are not supported",
+    "--": "the direction of a text ('--', SPARQL 1.2) is not supported",
+}
+_WORDS = {"VERSION": "SPARQL 1.2", "LATERAL": "no SPARQL yet", "UNFOLD": "no SPARQL yet"}
+_FUNCTIONS = dict.fromkeys(
+    ("TRIPLE", "ISTRIPLE", "SUBJECT", "PREDICATE", "OBJECT"), "quoted triples (RDF-star)"
+)
+_FUNCTIONS |= dict.fromkeys(("LANGDIR", "STRLANGDIR", "HASLANG", "HASLANGDIR"), "SPARQL 1.2")
+
+_WORD = re.compile(r"[A-Za-z]+")
+_CALL = re.compile(r"\s*\(")
+_COUNTED = re.compile(r"\{\s*(?:\d+\s*(?:,\s*\d*\s*)?|,\s*\d+\s*)\}")
+
+
+def mistake(text: str, start: int, accepted: set[str]) -> tuple[str, int] | None:
+    """What is wrong, and where that begins; None if it is something else. `accepted` are the terminals that
+    could have come there."""
+    for sign, message in _SIGNS.items():
+        # The first character of a sign may be a token by itself, which came before the place.
+        for begin in (start, start - 1)[: len(sign)]:
+            if begin >= 0 and text.startswith(sign, begin) and _is_sign(sign, text, begin):
+                return message, begin
+    if "SLASH" in accepted and "VBAR" in accepted and (counted := _COUNTED.match(text, start)):
+        return f"a number of repetitions ('{counted[0]}') is not supported; a path has *, + and ?", start
+    word = _WORD.match(text, start)
+    if word is None:
+        return None
+    name = word[0].upper()
+    if name in _WORDS:
+        return f"{word[0]} is not supported: it is of {_WORDS[name]}", start
+    if name in _FUNCTIONS and _CALL.match(text, word.end()):
+        return f"{word[0]}() is not supported: it is of {_FUNCTIONS[name]}", start
+    if name in ("EXISTS", "NOT") and "FILTER" in accepted:
+        return "EXISTS is a condition; as a pattern it needs FILTER before it", start
+    return None
+
+
+def _is_sign(sign: str, text: str, begin: int) -> bool:
+    """Two hyphens are of a language tag only; all others mean nothing else anywhere."""
+    return sign != "--" or re.search(r"@[A-Za-z0-9-]+\Z", text[max(0, begin - 80) : begin]) is not None
