@@ -342,7 +342,7 @@ def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) 
         return inner
     rows = compiler.rows(inner, context)
     named = [f"g = {compiler.dialect.string(name)}", *among_named("g", context.dataset, compiler.dialect)]
-    exists = f"EXISTS (SELECT 1 FROM graph_names WHERE {' AND '.join(named)})"
+    exists = f"EXISTS (SELECT 1 FROM graph_names WHERE {all_of(named)})"
     return inner.with_sql(select(rows.columns(), rows.source(), [exists]))
 
 
