@@ -141,3 +141,28 @@ def test_queries_that_came_and_went_during_a_run(
     assert reported(other) == [(20, [{"s": "a"}])]
     assert reported(stopped) == [(20, [{"o": "d"}])]
     assert "the query stopped was stopped in the checkpoint" in capsys.readouterr().err
+
+
+def test_a_checkpoint_reached_through_a_link_is_the_same(
+    spark: SparkSession, folder: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(checkpoint, target_is_directory=True)
+    told = []
+    for number, place in enumerate((checkpoint, link, checkpoint)):
+        put(folder, f"{number + 2}.nq", lines([("a", "p", f"d{number}", 12 + 3 * number)]))
+        with Engine(spark, checkpoint=place) as engine:
+            engine.add_stream(STREAM, folder, follow=True)
+            query = engine.register(ALL)
+            engine.start()
+            read = 3 + number
+            wait(lambda: engine.metrics.streams[STREAM].read == read, "the next element")  # noqa: B023
+        told += reported(query)
+    # The window of 10 to 20 has what came before, and what came through the link.
+    put(folder, "9.nq", lines([("a", "p", "e", 21)]))
+    with Engine(spark, checkpoint=link) as engine:
+        engine.add_stream(STREAM, folder)
+        query = engine.register(ALL)
+        assert engine.run()
+    told += reported(query)
+    assert [row["o"] for at, rows in told if at == 20 for row in rows] == ["c", "d0", "d1", "d2"]

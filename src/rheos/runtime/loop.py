@@ -62,6 +62,7 @@ LARGE_BATCH = 50_000
 TASK_ELEMENTS = 4_000_000
 TASK_TRIPLES = 5_000_000
 _TICK = 0.05
+_PYTHON = re.compile(r"(?!java|org\.|scala)[\w.]+(Error|Exception|Interrupt)(: |$)")
 _OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a traceback
 
 
@@ -633,12 +634,15 @@ def _explained(failure: BaseException) -> BaseException:
 
 
 def _reason(error: BaseException) -> str:
+    """What really failed, in one line: an error of ours, or of Python, or the last cause that Java names."""
     ours = _OURS.findall(str(error))
     if ours:
         return str(ours[-1])
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if "Error" in line]
-    return (said or lines or [type(error).__name__])[-1]
+    lines = [line for line in lines if not line.startswith(("at ", "... "))] or [type(error).__name__]
+    python = [line for line in lines if _PYTHON.match(line)]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (python or causes or lines[:1])[-1]
 
 
 def _line(letter: DeadLetter) -> bytes:
