@@ -44,6 +44,20 @@ def of_task(settings: Mapping[str, str], local: bool, at_once: int) -> int:
     return max(_LEAST, total // max(1, at_once))
 
 
+def share(settings: Mapping[str, str], local: bool, cores: int, groups: int) -> tuple[int, int]:
+    """The threads and the bytes that DuckDB may use in each of so many tasks.
+
+    Tasks of a cluster have the cores that Spark gives them. A local engine with fewer groups than cores
+    shares all of them out.
+    """
+    cpus = int(settings.get("spark.task.cpus", "1"))
+    if local:
+        at_once = min(groups, cores)
+        return max(cpus, cores // at_once), of_task(settings, True, at_once)
+    at_once = int(settings.get("spark.executor.cores", "1")) // cpus
+    return cpus, of_task(settings, False, at_once)
+
+
 def in_bytes(text: str) -> int:
     """A size as Spark writes it: `4g`, `512m`; a bare number is in mebibytes."""
     text = text.strip().lower().removesuffix("b")

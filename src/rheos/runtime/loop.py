@@ -10,14 +10,11 @@ the journal's folder, which all machines must see.
 from __future__ import annotations
 
 import json
-import logging
 import pickle
-import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,6 +35,7 @@ from rheos.runtime.detecting import STATE
 from rheos.runtime.durable import Journal, Sink
 from rheos.runtime.evaluating import Report
 from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.failures import Told, explained, quiet
 from rheos.runtime.kept import KeptTable, KeptTables, Unfilled
 from rheos.runtime.metrics import Metrics
 from rheos.runtime.plan import Control, Plan, Registered
@@ -62,33 +60,6 @@ LARGE_BATCH = 50_000
 TASK_ELEMENTS = 4_000_000
 TASK_TRIPLES = 5_000_000
 _TICK = 0.05
-_PYTHON = re.compile(r"(?!java|org\.|scala)[\w.]+(Error|Exception|Interrupt)(: |$)")
-_OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a traceback
-
-
-class Told(Exception):
-    """Ends a batch: who runs the streams is told why, or has asked for it."""
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], Told))
-
-
-# It would print the stack of each exception that leaves a batch.
-logging.getLogger("py4j.clientserver").addFilter(_is_news)
-
-
-@contextmanager
-def quiet(spark: SparkSession) -> Iterator[None]:
-    """A block in which Spark does not print the stack of a batch that is stopped in the middle."""
-    name = "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution"
-    log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-    before = log4j.LogManager.getLogger(name).getLevel()
-    log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
-    try:
-        yield
-    finally:
-        log4j.core.config.Configurator.setLevel(name, before)
 
 
 class Writer(Protocol):
@@ -216,7 +187,7 @@ class Loop:
         if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
             return None
         found = self._failure or query.exception()
-        return _explained(found) if found else EvaluationError("Spark has stopped reading the streams")
+        return explained(found) if found else EvaluationError("Spark has stopped reading the streams")
 
     def reset(self, stream: str) -> None:
         """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
@@ -529,19 +500,9 @@ class Loop:
         return self.session.sparkContext.defaultParallelism
 
     def _share(self, groups: int) -> tuple[int, int]:
-        """The threads and the bytes that DuckDB may use in each of so many tasks.
-
-        Tasks of a cluster have the cores that Spark gives them. A local engine with fewer groups than cores
-        shares all of them out.
-        """
         context = self.session.sparkContext
-        settings = dict(context.getConf().getAll())
-        cores, cpus = self._cores(), int(settings.get("spark.task.cpus", "1"))
-        if (context.master or "").startswith("local"):
-            at_once = min(groups, cores)
-            return max(cpus, cores // at_once), memory.of_task(settings, True, at_once)
-        at_once = int(settings.get("spark.executor.cores", "1")) // cpus
-        return cpus, memory.of_task(settings, False, at_once)
+        local = (context.master or "").startswith("local")
+        return memory.share(dict(context.getConf().getAll()), local, self._cores(), groups)
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
         """A broadcast of what has changed; the one before is let go of."""
@@ -619,30 +580,7 @@ class Loop:
         if failure is None and query is not None and not query.isActive:
             failure = query.exception()
         if failure is not None:
-            raise _explained(failure)
-
-
-def _explained(failure: BaseException) -> BaseException:
-    """A failure as a user is told of it: one of Spark's is many pages long."""
-    from pyspark.errors import PySparkException
-
-    if not isinstance(failure, PySparkException):
-        return failure
-    told = EvaluationError(f"the streams could not be read or answered: {_reason(failure)}")
-    told.__cause__ = failure
-    return told
-
-
-def _reason(error: BaseException) -> str:
-    """What really failed, in one line: an error of ours, or of Python, or the last cause that Java names."""
-    ours = _OURS.findall(str(error))
-    if ours:
-        return str(ours[-1])
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(("at ", "... "))] or [type(error).__name__]
-    python = [line for line in lines if _PYTHON.match(line)]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (python or causes or lines[:1])[-1]
+            raise explained(failure)
 
 
 def _line(letter: DeadLetter) -> bytes:
