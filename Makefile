@@ -1,12 +1,13 @@
 # Everything a developer does with rheos; `make` alone lists it.
 # PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests,
-# DEMO="--for 60s" is given to the demo.
+# DEMO="--for 60s" is given to the demo, FUZZ="--minutes 60" to the fuzzers.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST ?=
 DEMO   ?=
+FUZZ   ?= --minutes 5
 
 # The first interpreter on the path that is new enough; empty when there is none.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -18,7 +19,7 @@ JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless 
 APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types unit conformance bench demo golden format clean python java browser
+.PHONY: help install test lint types unit conformance fuzz bench demo golden format clean python java browser
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,9 @@ unit: $(STAMP) ## the tests alone, two files at a time; PYTEST="tests/cli -k jso
 
 conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a summary
 	$(BIN)/python -m tests.conformance
+
+fuzz: $(STAMP) ## mutated queries, RDF and elements for five minutes; FUZZ="--minutes 60" or "--subject query --seed 7"
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes
 	$(BIN)/rheos bench

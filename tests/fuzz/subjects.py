@@ -1,6 +1,8 @@
 """What mutated input is given to: each subject makes a case of a seed and tries it.
 
-The property: nothing comes out but an answer, or an error of rheos' own, and in a few seconds.
+The property: nothing comes out but an answer, or an error of rheos' own, and in a few seconds. That DuckDB
+refuses a statement (EvaluationError) is no error of the user's: the statement is of our making. Only that of
+U+0000 is known.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import rheos
-from rheos.errors import RheosError
+from rheos.errors import EvaluationError, RheosError, TimeLimitError
 from rheos.server import push
 from rheos.server.problems import Problem
 from rheos.sources.documents import is_document, read_document
@@ -53,6 +55,8 @@ class Subject(ABC):
                 warnings.simplefilter("ignore")
                 self.run(case)
         except (RheosError, Problem) as error:
+            if isinstance(error, EvaluationError) and not isinstance(error, TimeLimitError):
+                return error if b"\0" not in case[1] and b"\\u0000" not in case[1] else None
             return _printing(error)
         except Exception as error:
             return error

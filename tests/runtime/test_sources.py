@@ -139,6 +139,27 @@ def test_times_of_all_spellings() -> None:
     assert chunk.without_zone == 1
 
 
+@pytest.mark.parametrize(
+    "time",
+    [
+        "0000-01-01T00:00:00Z",
+        "0000-12-31T23:59:59.5Z",
+        "0001-01-01T00:00:00+02:00",
+        "9999-12-31T23:00:00-02:00",
+    ],
+)
+def test_times_of_other_years(time: str) -> None:
+    """Also of those that are of another year only in UTC: no time of an answer could be written."""
+    date_time = "^^<http://www.w3.org/2001/XMLSchema#dateTime>"
+    line = f'<http://ex/a> <http://ex/p> <http://ex/b> "{time}"{date_time} .\n'
+    for text in (line, line + line.replace(time, "2026-01-01T00:00:00Z")):
+        chunk = read_lines(text.encode(), "")
+        assert [(bad.line, bad.reason) for bad in chunk.bad] == [(1, f"there is no such time: {time}")]
+        assert chunk.elements.num_rows == text.count("\n") - 1
+    for edge in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999+14:00"):
+        assert not read_lines(line.replace(time, edge).encode(), "").bad
+
+
 def test_an_interval_has_a_start_and_its_time_is_the_end() -> None:
     text = f"<http://ex/a> <http://ex/p> <http://ex/b> {moment(3)} {moment(7)} .\n"
     [element] = read_lines(text.encode(), "").elements.to_pylist()

@@ -32,6 +32,7 @@ _ANY = re.compile(
 _ZERO, _NINE = b"09"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = ((day.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND for day in (datetime.min, datetime.max))
 _DATATYPES = (f"^^<{XSD}dateTime>", f"^^<{XSD}dateTimeStamp>")
 
 
@@ -47,9 +48,11 @@ def read(literals: pa.Array) -> Times:
     """The times of a column of terms."""
     if _are_plain(literals):
         try:
-            return Times(_column(literals), {}, 0)
+            found = _column(literals)
         except pa.ArrowInvalid:  # the 31st of February
-            pass
+            return _one_by_one(literals.to_pylist())
+        if not len(found) or found.min() >= _FIRST:  # else there is one of the year 0, which Arrow knows
+            return Times(found, {}, 0)
     return _one_by_one(literals.to_pylist())
 
 
@@ -133,7 +136,10 @@ def _microseconds(match: re.Match[str]) -> int:
     midnight = (hour, minute, second) == (24, 0, 0) and not (match["fraction"] or "").strip("0")
     clock = "00:00:00" if midnight else f"{match['hour']}:{match['minute']}:{match['second']}"
     time = datetime.fromisoformat(f"{match['date']}T{clock}+00:00") + timedelta(days=midnight)
-    return (time - _EPOCH) // _MICROSECOND + _fraction(match["fraction"]) - _zone(match["zone"])
+    found = (time - _EPOCH) // _MICROSECOND + _fraction(match["fraction"]) - _zone(match["zone"])
+    if not _FIRST <= found <= _LAST:  # in UTC it is another year
+        raise ValueError(match[0])
+    return found
 
 
 def _fraction(digits: str | None) -> int:

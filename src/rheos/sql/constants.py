@@ -85,7 +85,10 @@ def float32(value: float) -> float:
 
 def decimal(lexical: str) -> Decimal | None:
     """A decimal number rounded to 18 digits after the point; None where it has too many before it."""
-    value = Decimal(lexical).quantize(Decimal(1).scaleb(-DIGITS), context=_PRECISE)
+    exact = Decimal(lexical)
+    if exact and exact.adjusted() >= WHOLE_DIGITS:  # before it is rounded: it may have thousands of digits
+        return None
+    value = exact.quantize(Decimal(1).scaleb(-DIGITS), context=_PRECISE)
     if abs(value) >= Decimal(10) ** WHOLE_DIGITS:
         return None
     return value.to_integral_value() if value == value.to_integral_value() else value.normalize(_PRECISE)
