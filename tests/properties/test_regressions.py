@@ -297,6 +297,14 @@ CASES = [
         [(":a", '"it\'s OR "', '"\' AND "'), (":b", "2", None)],
         ':a :v "it\'s OR " ; :w "\' AND " . :b :v 2 ; :w 7 .',
     ),
+    # In the condition of a join nothing is shared: this one had 17 million characters, and did not end.
+    Case(
+        "IF and COALESCE in a filter of OPTIONAL about both sides",
+        "SELECT * { ?a :s ?b OPTIONAL { ?a :u ?u FILTER(IF(COALESCE(?b = :b, ?b = ?a), ?u, true)) } }",
+        "a b u",
+        [(":a", ":b", "1"), (":b", ":c", "0"), (":c", ":b", None)],
+        ":a :s :b ; :u 1 . :b :s :c ; :u 0 . :c :s :b ; :u 0 .",
+    ),
     Case(
         "a nested group is evaluated on its own",
         "SELECT ?v ?w { :a :p ?v OPTIONAL { { :b :p ?w FILTER(?v = ?w) } } }",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rheos.algebra.expressions import Exists, Variable
+from rheos.algebra.expressions import Exists, Expression, Variable
 from rheos.algebra.nodes import Broadcast, Distinct, Extend, Filter, Join, LeftJoin, Minus, Node, Union
 from rheos.algebra.variables import certain, has_exists, number_name
 from rheos.sql.conditions import all_of, any_of, same
@@ -38,6 +38,16 @@ def same_keys(keys: Sequence[Key], left: str, right: str) -> list[str]:
     return [f"{left}.{column} {operator} {right}.{column}" for column, operator in operators]
 
 
+class TooLong(Exception):
+    """A condition of a join would repeat long texts, each of which repeats others: it could have millions of
+    characters, and an engine would plan it for minutes."""
+
+
+# `?x < ?y` has 50,000 characters where nothing is shared; what it repeats of each side has 5,000.
+LONGEST = 200_000
+LONGEST_REPEATED = 20_000
+
+
 @dataclass
 class Pair:
     """Two relations side by side under their aliases; as a `Scope`, what a condition of their join sees."""
@@ -48,6 +58,7 @@ class Pair:
     right_alias: str
     context: Context
     compiler: Compiler
+    longest: int | None = None  # of the texts that a condition may repeat
 
     @classmethod
     def of(cls, left: Relation, right: Relation, context: Context, compiler: Compiler) -> Pair:
@@ -148,6 +159,8 @@ class Pair:
         return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
 
     def share(self, sql: str) -> str:
+        if self.longest is not None and len(sql) > self.longest:
+            raise TooLong
         return sql
 
     def exists(self, exists: Exists) -> str:
@@ -185,12 +198,25 @@ def apart(node: LeftJoin | Minus, context: Context, compiler: Compiler) -> Pair:
 
 def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
     if has_exists(node.condition):
-        return left_join_exists(node, context, compiler)
+        return left_join_matches(node, context, compiler)
+    closures = list(compiler.closures)
     pair = apart(node, context, compiler)
+    pair.longest = LONGEST_REPEATED
     conditions = pair.conditions()
     if node.condition is not None:
-        conditions.append(condition_sql(node.condition, pair, strict=False))
+        try:
+            conditions.append(joining(node.condition, pair))
+        except TooLong:
+            compiler.closures[:] = closures
+            return left_join_matches(node, context, compiler)
     return outer_join(pair, conditions, isinstance(node.right, Broadcast))
+
+
+def joining(condition: Expression, pair: Pair) -> str:
+    sql = condition_sql(condition, pair, strict=False)
+    if len(sql) > LONGEST:
+        raise TooLong
+    return sql
 
 
 def outer_join(pair: Pair, conditions: Sequence[str], small: bool) -> Relation:
@@ -199,8 +225,9 @@ def outer_join(pair: Pair, conditions: Sequence[str], small: bool) -> Relation:
     return Relation(sql, pair.variables, pair.left.certain, pair.left.keys, valid=pair.left.valid)
 
 
-def left_join_exists(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
-    """A LeftJoin whose condition has EXISTS: a join condition cannot hold a sub-query in Spark.
+def left_join_matches(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
+    """A LeftJoin whose condition cannot be that of a join: it has EXISTS, which is a sub-query to Spark, or
+    needs a place for what it repeats.
 
     The matches are found first, as a filtered join with the different solutions of the left side, and
     then looked up for each of its rows.
