@@ -48,7 +48,7 @@ def test_what_runs_for_ever_is_stopped(engine: Engine) -> None:
 
 
 def test_what_is_planned_for_ever_is_stopped(engine: Engine) -> None:
-    assert took(engine, star(1500)) < LIMIT + SLACK
+    assert took(engine, star(900)) < LIMIT + SLACK
     assert engine.query("ASK { ?s ?p ?o }").boolean  # and nothing stays behind
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -47,6 +48,7 @@ def test_headers() -> None:
     }
     assert "Last-Modified" not in Version('"abc"', None, AT).headers
     tomorrow = time.time_ns() // 1000 + 86_400_000_000
-    assert Version('"abc"', tomorrow, tomorrow).headers["Last-Modified"] <= http_date(tomorrow)
+    told = Version('"abc"', tomorrow, tomorrow).headers["Last-Modified"]
+    assert parsedate_to_datetime(told) <= parsedate_to_datetime(http_date(tomorrow))
     assert http_date(-(10**18)) == "Thu, 01 Jan 1970 00:00:00 GMT"
     assert http_date(10**18) == "Fri, 31 Dec 9999 23:59:59 GMT"

@@ -89,7 +89,7 @@ def test_a_dry_run_says_what_a_query_would_do(city: City) -> None:
     ("path", "text", "status", "place"),
     [
         ("/check", "SELECT ?o\nFROM STREAM <s> [RANGE 1s STEP 1s]\nWHERE { ?s ex:p ?o }", 400, (3, 12)),
-        ("/check", SELECT.replace("<s>", "<nowhere>"), 400, (1, 33)),
+        ("/check", SELECT.replace("<s>", "<nowhere>"), 400, (1, 45)),
         ("/check", "SELECT * { ?s ?p ?o }", 400, (1, 1)),
         ("/check?name=other", f"REGISTER QUERY me AS {SELECT}", 400, (1, 1)),
         ("/check?name=s", SELECT, 409, (None, None)),

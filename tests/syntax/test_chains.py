@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 import rheos
-from rheos.errors import QuerySyntaxError
+from rheos.errors import EvaluationError, QuerySyntaxError
 from rheos.syntax import limits
 from tests.cli.command import rheos as command
 
@@ -178,3 +179,14 @@ def test_the_place(engine: rheos.Engine) -> None:
         engine.query("SELECT *\n{\n" + "OPTIONAL { ?s ?p ?o }\n" * 400 + "}")
     assert caught.value.line > 2
     assert caught.value.message.endswith(f"more than {limits.DEEPEST} levels")
+
+
+def test_what_is_too_deep_for_spark(spark: SparkSession) -> None:
+    """Its own parser goes down by recursion, on a smaller stack than ours."""
+    engine = rheos.Engine(spark, execution="catalyst")
+    engine.load(data="<a:a> <a:p> 5 .", format="turtle")
+    assert len(engine.query(CHAINS["union"](300)).rows or ()) == 300
+    with pytest.raises(
+        EvaluationError, match=r"Spark could not run the query: java\.lang\.StackOverflowError"
+    ):
+        engine.query(CHAINS["plus"](60))

@@ -47,13 +47,16 @@ class Catalyst:
         return frame.toDF(*statement.columns) if statement.columns else frame
 
     def run(self, statement: Statement) -> pa.Table:
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         with limited_jobs(self.session()):
             try:
                 return named(self.dataframe(statement).toArrow(), statement)
-            except PySparkException as error:
-                first, *_ = str(error).splitlines() or [type(error).__name__]
+            except (PySparkException, Py4JJavaError) as error:
+                # What Spark itself does not expect, as that its own stack is full, comes as it is in Java.
+                text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
+                first, *_ = text.splitlines() or [type(error).__name__]
                 raise EvaluationError(f"Spark could not run the query: {first}") from error
 
 

@@ -25,7 +25,7 @@ from rheos.runtime.detecting import DetectingBatch, Detection
 from rheos.runtime.evaluation import Answers
 from rheos.runtime.kept import KeptTable, load_kept
 from rheos.runtime.place import DuckPlace
-from rheos.runtime.segments import Segments, load, read, save
+from rheos.runtime.segments import Segments, load, read_table, save
 from rheos.runtime.shares import Places, shared_places
 
 if TYPE_CHECKING:
@@ -113,14 +113,14 @@ def derived(
     tasks = 1 if places is None else spark.sparkContext.defaultParallelism
     parts = []
     for about in _done(CircleAlone(segments, kept, start, rules, until, tasks, places), spark, tasks):
-        solutions = {name: read(path) for name, path in about["paths"].items()}
+        solutions = {name: read_table(path) for name, path in about["paths"].items()}
         parts.append(Derived(solutions, about["failure"], about["failed_at"]))
     return united(parts)
 
 
 def consumed(alone: PolicyAlone, spark: SparkSession) -> tuple[Answers, dict[str, Segments]]:
     (about,) = _done(alone, spark)
-    instants, rows = map(read, about["paths"])
+    instants, rows = map(read_table, about["paths"])
     return Answers(instants, rows), {name: Segments.of_json(s) for name, s in about["state"].items()}
 
 

@@ -85,9 +85,15 @@ def save(elements: pa.Table, path: Path, durable: bool = False) -> Segment:
     return Segment(str(path), len(elements), times["min"], times["max"], in_order(elements), partition)
 
 
-def read(path: str) -> pa.Table:
+def read_table(path: str) -> pa.Table:
+    """Any table in a file."""
     with pa.memory_map(path) as source:
-        elements = pa.ipc.open_file(source).read_all()
+        return pa.ipc.open_file(source).read_all()
+
+
+def read(path: str) -> pa.Table:
+    """The elements of a segment."""
+    elements = read_table(path)
     if "partition" not in elements.column_names:  # it was written before streams had partitions
         only = pa.repeat(pa.scalar(0, pa.int64()), len(elements))
         elements = elements.append_column(LIVE.field("partition"), only)
