@@ -21,7 +21,7 @@ from rheos.runtime.arriving import Opened, Prepared, Windows, WindowSize
 from rheos.runtime.entailing import ENTAILING, Entail, entail_with
 from rheos.runtime.evaluating import Span
 from rheos.runtime.kept import KeptTable, read_kept
-from rheos.runtime.segments import Segments, load, read
+from rheos.runtime.segments import Segments, load, read_table
 from rheos.sql.continuous import INSTANTS
 from rheos.sql.relation import clause_name
 
@@ -68,7 +68,7 @@ def read_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Paths of files come in, their rows go out."""
     for batch in batches:
         for path in batch.column("path").to_pylist():
-            yield from read(path).combine_chunks().to_batches(100_000)
+            yield from read_table(path).combine_chunks().to_batches(100_000)
 
 
 @dataclass(frozen=True, slots=True)
