@@ -9,7 +9,7 @@ import pytest
 
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.arrival_batches import cuts, evaluated, registered, told, translated
-from tests.continuous.arrival_cases import NODES, STREAMS, P, case, elements, static
+from tests.continuous.arrival_cases import NODES, STREAMS, P, Q, case, elements, static
 from tests.continuous.arrival_query import SECOND, Group, Query, Range, Static, Stream, text
 from tests.continuous.arrival_reference import Case, answers
 
@@ -69,3 +69,14 @@ def test_what_a_query_shows(query: Query, graphs: StaticGraphs, tmp_path: Path) 
         chance = random.Random(seed)
         streams = {STREAMS[0]: elements(chance)}
         check(Case(query, streams, static(chance)), seed, tmp_path, graphs)
+
+
+def test_windows_that_move_at_the_same_time_do_so_at_one_tick(graphs: StaticGraphs, tmp_path: Path) -> None:
+    """At 6 s one window gets the second element, and another loses the first: they never met."""
+    first = Stream(STREAMS[0], Range(2 * SECOND, 3 * SECOND), (("?b", P, "?c"),))
+    second = Stream(STREAMS[0], Range(2 * SECOND, 2 * SECOND), (("?a", Q, "?b"),))
+    one, two, three = NODES
+    elements = [(two, P, one, 2 * SECOND), (three, Q, two, 9 * SECOND // 2)]
+    found = Case(Query(Group((second, first))), {STREAMS[0]: elements}, [])
+    assert answers(found) == []
+    check(found, 0, tmp_path, graphs)

@@ -12,6 +12,7 @@ import pytest
 from rheos import memory
 from rheos.answers.continuous import QueryInfo
 from rheos.answers.formatter import Formatter
+from rheos.errors import EvaluationError
 from rheos.runtime.arriving import Novelty, following
 from rheos.runtime.buffers import LIVE, Buffer
 from rheos.runtime.circle import Derived, united
@@ -144,3 +145,26 @@ SPARK = """An error occurred while calling o1.getResult.
 )
 def test_one_line_says_what_failed(more: str, expected: str) -> None:
     assert reason_of(Exception(SPARK + more)) == expected
+
+
+def test_a_filter_that_arrow_does_not_know_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    place, tried = DuckPlace(duckdb.connect()), list[str]()
+    ask = DuckPlace.ask
+
+    def failing(place: DuckPlace, sql: str) -> pa.Table:
+        (disabled,) = ask(place, "SELECT current_setting('disabled_optimizers') AS d").column(0).to_pylist()
+        tried.append(disabled)
+        if "join_filter_pushdown" not in disabled:
+            raise EvaluationError(
+                "Pushdown Filter Type BLOOM_FILTER is not currently supported in PyArrow Scans"
+            )
+        return ask(place, sql)
+
+    monkeypatch.setattr(DuckPlace, "ask", failing)
+    assert place._answers("SELECT 1 AS one", {"disabled_optimizers": "'join_order'"}).to_pylist() == [
+        {"one": 1}
+    ]
+    assert [set(found.split(",")) for found in tried] == [
+        {"join_order"},
+        {"join_order", "join_filter_pushdown"},
+    ]

@@ -72,17 +72,19 @@ def ticks_of(
     changes = [change for clause in clauses for change in _changes(clause, streams[clause.stream])]
     multiples = {slide: _multiples(slide, changes, after, until) for slide in slides}
     news = [arrived.time[arrived.old :] for arrived in streams.values()]
-    times = np.concatenate([*news, *multiples.values()]) if news else np.empty(0, np.int64)
+    # Windows with different slides that move at the same time do so at one tick.
+    moving = np.unique(np.concatenate([*multiples.values(), np.empty(0, np.int64)]))
+    times = np.concatenate([*news, moving])
     # Stable: at the same time by stream, then by arrival, and last the moves of sliding windows.
     order = np.argsort(times, kind="stable")
     number = np.empty(len(times), np.int64)
     number[order] = np.arange(1, len(times) + 1)
-    parts = np.split(number, np.cumsum([len(part) for part in (*news, *multiples.values())])[:-1])
+    *parts, moved = np.split(number, np.cumsum([len(part) for part in news]))
     arrival = {
         stream: np.concatenate([np.zeros(arrived.old, np.int64), part])
-        for (stream, arrived), part in zip(streams.items(), parts, strict=False)
+        for (stream, arrived), part in zip(streams.items(), parts, strict=True)
     }
-    moves = dict(zip(multiples, zip(multiples.values(), parts[len(news) :], strict=True), strict=True))
+    moves = {slide: (found, moved[np.searchsorted(moving, found)]) for slide, found in multiples.items()}
     before = max((int(a.time[a.old - 1]) for a in streams.values() if a.old), default=NEVER)
     if before != NEVER:
         before = max([before, *(after // slide * slide for slide in slides)])
