@@ -150,7 +150,9 @@ def test_updates(plain: httpx.Client) -> None:
 def test_load_reads_its_folder_and_no_other_file(
     plain: httpx.Client, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = next(tmp_path_factory.getbasetemp().glob("plain*")) / "loadable"
+    folder = (
+        max(tmp_path_factory.getbasetemp().glob("plain*"), key=lambda path: path.stat().st_mtime) / "loadable"
+    )
 
     def load(path: object) -> httpx.Response:
         text = f"LOAD <file://{path}> INTO GRAPH <http://ex/loaded>"
