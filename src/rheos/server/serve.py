@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _GRACE = 3  # seconds that requests under way have when the server ends
-_LONGEST_END = 9.0  # after so many seconds the process ends, whatever is still under way
+_LONGEST_END = 8.0  # after so many seconds the process ends, whatever is still under way
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
