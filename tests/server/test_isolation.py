@@ -154,8 +154,9 @@ def test_of_twenty_queries_five_misbehave(
         page = city.http.get("/page/raises").status_code
     assert ill.answers == well.answers
     print(f"waits at the most {max(well.waits):.1f} s without them, {max(ill.waits):.1f} s with them")
-    # On a machine that is slow for everybody, it takes longer in proportion.
-    assert max(ill.waits) < (LIMIT + 2) * max(1.0, max(well.waits))
+    # Two seconds after the limit, beside what an answer takes anyway; on a slow machine longer in proportion.
+    usual = max(0.5, max(well.waits))
+    assert max(ill.waits) < (LIMIT + 2) * max(1.0, usual) + 2 * usual
     for name, reason in REASONS.items():
         assert errors[name].startswith(reason), errors[name]
     assert "memory" in errors["takes-memory"].lower() or "it took longer" in errors["takes-memory"]
