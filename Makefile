@@ -1,6 +1,6 @@
 # Everything a developer does with rheos; `make` alone lists it.
 # PYTHON=python3.12 chooses the interpreter of the environment, PYTEST="-k json" narrows the tests,
-# DEMO="--for 60s" is given to the demo, FUZZ="--minutes 60" to the fuzzers.
+# DEMO="--for 60s" is given to the demo, FUZZ="--minutes 60" to the fuzzers, BENCH="windows" to the benchmarks.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,6 +8,7 @@ STAMP  := $(VENV)/.installed
 PYTEST ?=
 DEMO   ?=
 FUZZ   ?= --minutes 5
+BENCH  ?=
 
 # The first interpreter on the path that is new enough; empty when there is none.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -19,17 +20,19 @@ JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless 
 APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types unit conformance fuzz bench demo golden format clean python java browser
+.PHONY: help install test test-all slow lint types unit conformance fuzz bench demo golden format clean python java browser
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: java browser lint types unit ## all that must hold: environment, lint, types, tests, W3C suite if ../shared/w3c is there
+test: java browser lint types unit ## what must hold before a commit: environment, lint, types, tests, W3C suite if ../shared/w3c is there
+
+test-all: test slow ## the same, and the tests that take long: a cluster, killed processes, many random cases
 
 demo: java $(STAMP) ## a simulated city, live: continuous queries in all the languages, and pages for the browser
 	$(BIN)/rheos demo $(DEMO)
 
-install: $(STAMP) ## create .venv with rheos (editable) and the tools of development
+install: $(STAMP) ## create .venv with rheos and its benchmarks (editable) and the tools of development
 
 lint: $(STAMP) ## ruff: rules and formatting
 	$(BIN)/ruff check .
@@ -39,7 +42,10 @@ types: $(STAMP) ## mypy, strict
 	$(BIN)/mypy
 
 unit: $(STAMP) ## the tests alone, two files at a time; PYTEST="tests/cli -k json" for some of them
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile $(PYTEST)
+
+slow: $(STAMP) ## the tests that take long, alone
+	$(BIN)/python -m pytest -m slow --numprocesses 2 --dist loadfile $(PYTEST)
 
 conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a summary
 	$(BIN)/python -m tests.conformance
@@ -47,8 +53,8 @@ conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a su
 fuzz: $(STAMP) ## mutated queries, RDF and elements for five minutes; FUZZ="--minutes 60" or "--subject query --seed 7"
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
-bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes
-	$(BIN)/rheos bench
+bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes; BENCH="cluster --triples 200000" for one
+	$(BIN)/rheos bench $(BENCH)
 
 golden: $(STAMP) ## write the golden files of the compiler and the optimiser anew, to be read in the diff
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q tests/golden tests/optimize
@@ -61,11 +67,11 @@ clean: ## remove the environment and everything generated
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml | python
+$(STAMP): pyproject.toml bench/pyproject.toml | python
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing rheos and its tools into $(VENV)" >&2
 	@$(BIN)/python -m pip install --quiet --upgrade pip || echo "pip stays as it is" >&2
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable bench
 	@touch $@
 
 python:

@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
-from rheos.algebra.arriving import ANY_STREAM, translate_arriving
-from rheos.algebra.detecting import translate_detecting
-from rheos.algebra.entailment import ENTAILMENTS, entailing, told, under
+from rheos.algebra.cqels import ANY_STREAM, translate_cqels
+from rheos.algebra.csparql import translate_csparql
+from rheos.algebra.entailment import ENTAILMENTS, entailing, told
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
-from rheos.algebra.translate import Names, translate, translate_continuous
+from rheos.algebra.translate import Names, translate
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
 from rheos.deadline import within
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from rheos.runtime.durable import Sink
-    from rheos.runtime.hosting import Hosting
-    from rheos.runtime.loop import Writer
-    from rheos.runtime.metrics import Metrics
-    from rheos.runtime.registry import Handle
-    from rheos.runtime.streaming import Streaming
+    from rheos.runtime.driver.handle import Handle
+    from rheos.runtime.driver.hosting import Hosting
+    from rheos.runtime.driver.loop import Writer
+    from rheos.runtime.driver.metrics import Metrics
+    from rheos.runtime.driver.service import Streaming
+    from rheos.runtime.state.journal import Sink
     from rheos.sources.base import Source
 
 Execution = Literal["auto", "local", "task", "catalyst"]
@@ -64,11 +65,11 @@ def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Quer
     base = base or iris.DEFAULT_BASE
     # Translation finds what only resolved names show.
     if query.dialect == "epsparql":
-        translate_detecting(query, "query", base)
+        translate_epsparql(query, "query", base)
     elif query.stream_patterns:
-        translate_arriving(query, "query", base, [ANY_STREAM])
+        translate_cqels(query, "query", base, [ANY_STREAM])
     elif query.is_continuous:
-        translate_continuous(query, "query", base)
+        translate_csparql(query, "query", base)
     else:
         translate(query, base, lenient=True)
     return query
@@ -82,15 +83,16 @@ class Engine:
     N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark. A `quick`
     engine starts a Spark that is ready sooner and slower in the long run: for one query and out.
 
-    Continuous queries run in Spark tasks or by Catalyst (`task`, `catalyst`, or `auto`). With a `checkpoint`
-    folder a run survives its process; `dead_letters` is a file for the elements that could not be used;
-    a batch reads at most about `batch_bytes` of the streams.
+    Continuous queries run in Spark tasks; what they ask of large static data is asked by Catalyst, or always
+    if `execution` says so. At a `checkpoint`, a folder or a URI, a run survives its process. `dead_letters`
+    is a file for the elements that could not be used. A batch reads about `batch_bytes` of the streams.
+    The work of a batch is shared out over so many `shards`; without a number, over all cores when that pays.
 
     With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
     data; a query may ask for another entailment than its engine.
 
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
-    the engine is part of a server, where streams and queries come and go: see `rheos.runtime.hosting`.
+    the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Engine:
         parallel_bytes: int = PARALLEL_BYTES,
         quick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        shards: int | None = None,
         dead_letters: str | os.PathLike[str] | None = None,
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
@@ -121,7 +124,8 @@ class Engine:
         self._load_root = None if load_root is None else Path(load_root)
         self._given = spark
         self._spark: SparkSession | None = None
-        self._checkpoint = None if checkpoint is None else Path(checkpoint).resolve()
+        self._checkpoint = checkpoint
+        self._shards = shards
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
@@ -260,22 +264,10 @@ class Engine:
         a_dialect(dialect)
         chosen = self._entailment(entailment)
         tree = parse_text(text, dialect)
-        if tree.dialect == "epsparql":
-            from rheos.runtime.explain import explained_detecting
-
-            detecting = translate_detecting(tree, "query", base or self.base)
-            return explained_detecting(under(detecting, chosen))
-        if tree.stream_patterns:
-            from rheos.runtime.explain import explained_arriving
-
-            streams = self._stream_names() or [ANY_STREAM]
-            arriving = translate_arriving(tree, "query", base or self.base, streams)
-            return explained_arriving(under(arriving, chosen))
         if tree.is_continuous:
-            from rheos.runtime.explain import explained
+            from rheos.runtime.languages import explain
 
-            continuous = translate_continuous(tree, "query", base or self.base)
-            return explained(under(continuous, chosen), execution or self.execution)
+            return explain(tree, base or self.base, self._stream_names(), chosen)
         algebra = entailing(translate(tree, base or self.base), chosen)
         plan = optimize(algebra, self.graphs.statistics_for(algebra))
         executor = self.executor(execution)
@@ -422,13 +414,14 @@ class Engine:
     def streaming(self) -> Streaming:
         """The streaming half; without it, nothing of Spark need be imported."""
         if self._streaming is None:
-            from rheos.runtime.streaming import Streaming
+            from rheos.runtime.driver.service import Streaming
             from rheos.sources.base import BATCH_BYTES
 
             self._streaming = Streaming(
                 self.session,
                 self.graphs,
                 checkpoint=self._checkpoint,
+                shards=self._shards,
                 dead_letters=self._dead_letters,
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import applications
-from rheos.bench.applications import delivery, plants, stocks, tsunami
-from rheos.bench.applications.elements import DAY, HOUR
+from rheos_bench import applications
+from rheos_bench.applications import delivery, plants, stocks, tsunami
+from rheos_bench.applications.elements import DAY, HOUR
 
 
 def times(lines: Iterable[str]) -> list[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import conference
-from rheos.bench.conference import bibliography, building, vocabulary
+from rheos_bench import conference
+from rheos_bench.conference import bibliography, building, vocabulary
 
 N_TRIPLES = ox.RdfFormat.N_TRIPLES
 

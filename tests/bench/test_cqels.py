@@ -9,12 +9,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import conference
-from rheos.bench.conference.loops import hand_loop, plain, static_store, store_loop
-from rheos.bench.cqels import PAPER
-from rheos.bench.naive import Looped
+from rheos_bench import conference
+from rheos_bench.conference.loops import hand_loop, plain, static_store, store_loop
+from rheos_bench.cqels import PAPER
+from rheos_bench.naive import Looped
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_a_quick_run_prints_its_tables() -> None:
     """It fails if rheos and the loops do not report the same."""

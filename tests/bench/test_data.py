@@ -8,8 +8,8 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import data
-from rheos.bench.queries import SMALL, TWENTY_LINES, VARIED
+from rheos_bench import data
+from rheos_bench.queries import SMALL, TWENTY_LINES, VARIED
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 20_000])

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rheos.bench.applications import loops, plants, stocks
+from rheos_bench.applications import loops, plants, stocks
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_a_quick_run_prints_its_tables() -> None:
     """It fails if rheos and the loops do not report as many rows."""

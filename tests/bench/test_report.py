@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rheos.bench.report import Measured, duration, table
+from rheos_bench.report import Measured, duration, table
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rheos.bench import server
-from rheos.bench.server import CONFIG, Heard, Pushed
 from rheos.server.config import config_of
 from rheos.server.serve import served
+from rheos_bench import server
+from rheos_bench.server import CONFIG, Heard, Pushed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

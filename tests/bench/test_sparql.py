@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from rheos.bench import sparql
-from rheos.bench.queries import VARIED
-from rheos.bench.report import Measured
+from rheos_bench import sparql
+from rheos_bench.queries import VARIED
+from rheos_bench.report import Measured
 from tests.cli.command import called
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 
+@pytest.mark.slow
 def test_a_quick_run_prints_both_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     cold_start = sparql.cold_start
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from rheos.bench import memory, naive, streams
-from rheos.bench.live import measured, percentile
-from rheos.bench.passages import COUNT, JOIN, Window, different
 from rheos.errors import EvaluationError
 from rheos.syntax import parse
+from rheos_bench import growth, naive, processes, streams
+from rheos_bench.live import measured, percentile
+from rheos_bench.passages import COUNT, JOIN, Window, different
+from rheos_bench.watched import watched
 
 
 def test_so_many_elements_a_second_in_order() -> None:
@@ -102,7 +103,7 @@ def test_a_command_that_fails_is_told_of() -> None:
     with pytest.raises(EvaluationError, match="no such thing"):
         measured([sys.executable, "-c", "import sys; sys.exit('no such thing')"], warm_up=0, seconds=1)
     with pytest.raises(EvaluationError, match="no such thing"):
-        memory.watched([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
+        watched([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
 
 
 def test_memory_is_watched_between_the_first_answer_and_the_last() -> None:
@@ -116,21 +117,25 @@ print('last', flush=True)
 del block
 time.sleep(0.5)
 """
-    sizes = [size for _, size in memory.watched([sys.executable, "-c", script])]
+    seen = watched([sys.executable, "-c", script], keep=1)
+    sizes = [size for _, size in seen.between_answers]
     assert len(sizes) >= 3
     assert min(sizes) > 60_000_000
+    assert seen.peak.total() == max(size for _, size in seen.samples)
+    assert seen.last == [b"last\n"]
+    assert seen.seconds > 2.5
 
 
 def test_memory_of_a_process_and_its_children() -> None:
-    own = memory.resident(os.getpid())
+    own = processes.memory(os.getpid()).total()
     script = "import sys; block = bytearray(50_000_000); print('ready', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
-        with_child = memory.resident(os.getpid())
-        alone = memory.resident(child.pid)
+        with_child = processes.memory(os.getpid()).total()
+        alone = processes.memory(child.pid).total()
         child.communicate()
     assert alone > 50_000_000
     assert with_child - own > 45_000_000
@@ -138,6 +143,6 @@ def test_memory_of_a_process_and_its_children() -> None:
 
 def test_fifths_of_a_run() -> None:
     samples = [(10.0 + at, at) for at in range(11)]
-    assert memory.parts(samples) == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9, 10]]
+    assert growth.parts(samples) == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9, 10]]
     with pytest.raises(EvaluationError, match="too short"):
-        memory.parts(samples[:3])
+        growth.parts(samples[:3])

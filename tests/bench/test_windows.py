@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from rheos import Engine
-from rheos.bench import windows
-from rheos.bench.passages import Question, Window
+from rheos_bench import windows
+from rheos_bench.passages import Question, Window
 from tests.cli.command import called
 from tests.conftest import java_is_missing
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 def test_a_quick_run_prints_its_table() -> None:
     """One section, as one run of a query takes seconds: its ten queries count, join and group."""

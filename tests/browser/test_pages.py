@@ -111,6 +111,27 @@ def test_a_query_is_written_mended_tried_and_registered(page: Page, site: Site) 
     assert "mine" not in site.host.queries
 
 
+def test_the_text_at_the_click_is_registered(page: Page, site: Site) -> None:
+    page.goto("/new")
+    page.fill("#editor", WRONG)
+    expect(page.locator("#name")).to_have_value("mine")
+    with page.expect_request(lambda request: request.method == "PUT") as sent:
+        page.evaluate(
+            """(text) => {
+              const editor = document.getElementById("editor");
+              document.getElementById("register").click();
+              editor.value = text;
+              editor.dispatchEvent(new Event("input"));
+            }""",
+            RIGHT,
+        )
+    assert sent.value.post_data == WRONG
+    expect(page.locator("#checked")).to_contain_text("no mistake")
+    expect(page.locator("#problem")).to_be_hidden()
+    assert page.url.endswith("/new")
+    assert "mine" not in site.host.queries
+
+
 def test_examples_can_be_loaded(page: Page) -> None:
     page.goto("/new")
     page.wait_for_selector("#example option:nth-child(2)", state="attached")

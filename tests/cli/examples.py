@@ -22,7 +22,7 @@ import pytest
 
 from rheos import Engine
 from rheos.answers.continuous import Answer
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from tests.cli.command import ROOT
 
 if TYPE_CHECKING:

@@ -37,6 +37,7 @@ def test_table_1() -> None:
     assert found == [("m0", "m1", 1), ("m1", "m2", 2), ("m2", "m3", 3)]
 
 
+@pytest.mark.slow
 def test_as_a_user_runs_it() -> None:
     outcome = rheos(*ALL[PROCESS].arguments, cwd=ROOT)
     assert (outcome.status, outcome.err) == (0, "")

@@ -73,6 +73,7 @@ def test_the_glue_streams_begin_with_the_snapshot() -> None:
 # --- what they report ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROCESSES)
 def test_as_a_user_runs_it(name: str) -> None:
     outcome = rheos(*ALL[name].arguments, cwd=ROOT)

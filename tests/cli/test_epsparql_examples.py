@@ -29,6 +29,7 @@ def test_every_file_has_its_place(folder: str) -> None:
     assert len(here) == FOLDERS[folder]
 
 
+@pytest.mark.slow
 def test_as_a_user_runs_it() -> None:
     outcome = rheos(*ALL[PROCESS].arguments, cwd=ROOT)
     said = "warning: open-roads: nothing bounds the duration of its solutions, so all events are remembered\n"

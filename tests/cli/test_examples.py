@@ -35,6 +35,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_readme_consoles() -> None:
     """Each `$ rheos …` of a console block prints what the block shows below it."""
     shown = re.findall(r"^\$ (rheos .*)\n((?:(?!\$ ).*\n)*)", "".join(blocks("console")), re.MULTILINE)

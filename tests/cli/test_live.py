@@ -12,7 +12,7 @@ from rheos.cli.live import figures, shown
 from rheos.cli.options import RunFormat
 from rheos.cli.place import Terminal, chosen_format, opened
 from rheos.cli.run import summarise
-from rheos.runtime.metrics import Metrics, QueryMetrics, StreamMetrics
+from rheos.runtime.driver.metrics import Metrics, QueryMetrics, StreamMetrics
 
 NEW_YEAR = 1_767_225_600_000_000
 RUNNING = Metrics(

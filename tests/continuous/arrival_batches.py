@@ -10,18 +10,20 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.entailment import under
-from rheos.algebra.streams import Arriving
+from rheos.algebra.streams import CqelsQuery
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
-from rheos.runtime.arriving import Arrival, ArrivingBatch, apart
-from rheos.runtime.buffers import NEVER
-from rheos.runtime.evaluation import Answers
-from rheos.runtime.instants import End
-from rheos.runtime.kept import KeptTables, load_kept
-from rheos.runtime.place import DuckPlace
-from rheos.runtime.plan import Registered, Relatives
+from rheos.filesystems import uri_of
+from rheos.runtime.cqels.operator import CqelsBatch, CqelsFamily, CqelsOperator, apart
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.operator import Answers, End
+from rheos.runtime.plan import Registered
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.task import StaticData
+from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_algebra import Quad
@@ -41,13 +43,13 @@ def load(graphs: StaticGraphs, data: Sequence[Quad]) -> None:
     graphs.load(data="".join(f"{s} {p} {o} {g} .\n" for s, p, o, g in data), format="nq")
 
 
-def translated(case: Case) -> Arriving:
-    query = translate_arriving(parse(text(case.query), "cqels"), "q", "http://ex/", ())
+def translated(case: Case) -> CqelsQuery:
+    query = translate_cqels(parse(text(case.query), "cqels"), "q", "http://ex/", ())
     return under(query, "rdfs" if case.entailment else "none")
 
 
-def registered(query: Arriving, name: str = "q") -> Registered:
-    return Registered(QueryInfo(name, "select"), Arrival.of(query))
+def registered(query: CqelsQuery, name: str = "q") -> Registered:
+    return Registered(QueryInfo(name, "select"), CqelsOperator.of(query))
 
 
 def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) -> list[int] | None:
@@ -56,7 +58,7 @@ def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) ->
     ends = {
         name: End(max(e[3] for e in case.streams[name]), 0, 0) for name in query.streams if case.streams[name]
     }
-    end = query.evaluation.end(ends)
+    end = query.operator.end(ends)
     if end is None:
         return None
     inner = {chance.randint(min(times) - 1, end) for _ in range(chance.randrange(most + 1))}
@@ -68,10 +70,10 @@ def evaluated(
 ) -> dict[str, list[Answers]]:
     """The answers of queries of one family batch after batch, each with no more elements than the one before
     has kept."""
-    relatives = Relatives.of(queries)
+    relatives = CqelsFamily.of(queries)
     names = [query.name for query in queries]
     live: Mapping[str, pa.Table] = {name: table(elements) for name, elements in case.streams.items()}
-    tables = KeptTables(graphs, folder, lambda: Local(graphs))
+    tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     given: dict[str, list[Answers]] = {name: [] for name in names}
     static: Sequence[Quad] | None = None
     for after, until in itertools.pairwise(cuts):
@@ -79,16 +81,16 @@ def evaluated(
         if seen != static:
             load(graphs, seen)
             static = seen
-        kept = tables.up_to_date((relatives.family, part) for part in relatives.prepared.parts)
+        kept = tables.up_to_date((relatives.constants, part) for part in relatives.prepared.parts)
         with graphs.connection.cursor() as cursor:
-            load_kept(cursor, kept, {})
+            StaticData(cursor).load(kept, tables.store)
             sizes = {name: table.size for name, table in kept.items()}
-            batch = ArrivingBatch(DuckPlace(cursor), live, sizes)
-            new = batch.novelty(relatives.prepared, after, until, constants=relatives.constants(names))
-            evaluation = queries[0].evaluation
+            batch = CqelsBatch(Database(cursor), live, sizes)
+            new = batch.novelty(relatives.prepared, after, until, constants=relatives.table(names))
+            evaluation = queries[0].operator
             entail = batch.entail(relatives.prepared)
             marks = {
-                name: evaluation.live(name, live, until, entail and entail[1]) for name in queries[0].streams
+                name: evaluation.marks(name, live, until, entail and entail[1]) for name in queries[0].streams
             }
             for name in kept:
                 cursor.execute(f"DROP TABLE {name}")
@@ -103,7 +105,7 @@ def evaluated(
 
 def told(query: Registered, answers: Sequence[Answers]) -> list[Answer]:
     """The rows of each tick in their order, as the reference writes them."""
-    kind = type(query.evaluation.query.query.form).__name__
+    kind = type(query.operator.query.query.form).__name__
     found = []
     for _, rows in answers:
         names = rows.column_names[2:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from rheos.algebra.translate import translate_continuous
+from rheos.algebra.csparql import translate_csparql
 from rheos.syntax import parse
 from tests.continuous.conditions import INTEGERS, MIXED, Conditions, iri
 from tests.continuous.reference import Case, Element, Triple
@@ -157,7 +157,7 @@ def case(chance: random.Random, text: Text) -> Case:
     static = [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
     head, where, tail = text.same_as or text[:3]
     return Case(
-        translate_continuous(parse(query, "csparql"), "q"),
+        translate_csparql(parse(query, "csparql"), "q"),
         f"{PREFIX} {head} WHERE {where} {tail}",
         static,
         streams,

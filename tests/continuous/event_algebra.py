@@ -94,7 +94,7 @@ class TooLarge(Exception):
     """More than brute force can do in a reasonable time."""
 
 
-class Evaluation(Evaluator):
+class CSparqlOperator(Evaluator):
     """Of one query over the events so far. `timeless` tells afterwards whether a mandatory part without an
     interval met an event in its optional part: what such a part gives may change with later events."""
 

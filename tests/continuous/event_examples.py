@@ -1,6 +1,6 @@
 """The examples of EP-SPARQL for the reference: the name of a folder comes in; its cases and files go out.
 
-The queries are put together here once more, beside their texts in `rheos.bench.applications`. Data and
+The queries are put together here once more, beside their texts in `rheos_bench.applications`. Data and
 expected
 results of the folders are written by this module, the latter by the reference:
 
@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rheos.answers.continuous import time_text
-from rheos.bench import applications
-from rheos.bench.applications import delivery, plants, stocks, tsunami
-from rheos.bench.applications.elements import DAY
 from rheos.terms import decode
+from rheos_bench import applications
+from rheos_bench.applications import delivery, plants, stocks, tsunami
+from rheos_bench.applications.elements import DAY
 from tests.cli.command import ROOT
 from tests.cli.examples import Example, Line, examples, json_term
 from tests.continuous.arrival_query import Aggregate, Bind, Filter, Group, Optional, Static

@@ -27,7 +27,7 @@ from functools import cached_property
 from tests.continuous.arrival_algebra import Quad
 from tests.continuous.arrival_query import Group, Optional
 from tests.continuous.arrival_reference import row_text, triple_text
-from tests.continuous.event_algebra import Evaluation, Event, Solution, Solutions
+from tests.continuous.event_algebra import CSparqlOperator, Event, Solution, Solutions
 from tests.continuous.event_entailment import entailed_event, entailed_static
 from tests.continuous.event_query import Chain, Element, Query, Triples, elements
 
@@ -108,7 +108,7 @@ def is_timeless(case: Case, number: int = -1) -> bool:
 def evaluated(case: Case, query: Query, seen: Seen) -> tuple[Solutions, bool]:
     """The solutions, and whether there are some whose mandatory part has no time."""
     events = {event for stream, event in seen if not stream or not query.streams or stream in query.streams}
-    evaluation = Evaluation(events, case.background, query.consumption)
+    evaluation = CSparqlOperator(events, case.background, query.consumption)
     return evaluation.solutions(query), evaluation.timeless
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
 from rheos.terms import encode
 from tests.continuous.event_entailment import entailed_static, entailed_triple
 
@@ -37,7 +37,7 @@ class Case:
     `since` says how many elements of each stream were there before the query.
     """
 
-    query: Continuous
+    query: CSparqlQuery
     sparql: str
     static: Sequence[Triple]
     streams: Mapping[str, Sequence[Element]]

@@ -8,9 +8,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.translate import translate_continuous
-from rheos.runtime.evaluation import Answers, Batch, DuckPlace, Evaluation
-from rheos.runtime.instants import End
+from rheos.algebra.csparql import translate_csparql
+from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.operator import Answers, End
+from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 
@@ -18,10 +19,12 @@ SECOND = 1_000_000
 STREAM = "<http://ex/s>"
 
 
-def evaluation(text: str, window: str = "[RANGE 10s STEP 5s]", registration: str = "QUERY q") -> Evaluation:
+def evaluation(
+    text: str, window: str = "[RANGE 10s STEP 5s]", registration: str = "QUERY q"
+) -> CSparqlOperator:
     head, where = text.split("{", 1) if not text.startswith("CONSTRUCT") else text.rsplit("{", 1)
     query = f"REGISTER {registration} AS PREFIX : <http://ex/> {head} FROM STREAM {STREAM} {window} {{{where}"
-    return Evaluation.of(translate_continuous(parse(query, "csparql"), "q"))
+    return CSparqlOperator.of(translate_csparql(parse(query, "csparql"), "q"))
 
 
 def elements(*found: tuple[str, float]) -> pa.Table:
@@ -32,7 +35,7 @@ def elements(*found: tuple[str, float]) -> pa.Table:
     return pa.table({"s": s, "p": p, "o": o, "time": times, "place": pa.array(range(1, len(rows) + 1))})
 
 
-class Counting(DuckPlace):
+class Counting(Database):
     """A place that remembers what it was asked to do."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
@@ -44,13 +47,13 @@ class Counting(DuckPlace):
         return super().run(sql)
 
 
-def batch(found: pa.Table) -> tuple[Batch, Counting]:
+def batch(found: pa.Table) -> tuple[CSparqlBatch, Counting]:
     place = Counting(StaticGraphs().connection.cursor())
     place.cursor.register("elements", found)
-    return Batch(place, {STREAM: "elements"}), place
+    return CSparqlBatch(place, {STREAM: "elements"}), place
 
 
-def answer(asked: Evaluation, found: pa.Table, after: float = -1, until: float = 100) -> Answers:
+def answer(asked: CSparqlOperator, found: pa.Table, after: float = -1, until: float = 100) -> Answers:
     return batch(found)[0].answers(asked, int(after * SECOND), int(until * SECOND))
 
 
@@ -110,7 +113,7 @@ def test_no_instant_at_all() -> None:
     assert found.rows.schema.field("found").type == pa.bool_()
 
 
-class Planned(DuckPlace):
+class Planned(Database):
     """A place that remembers the plan of what it was asked last."""
 
     def ask(self, sql: str) -> pa.Table:
@@ -123,7 +126,7 @@ def test_many_instants_are_sorted_not_looked_at_for_every_row(number: int, joine
     place = Planned(StaticGraphs().connection.cursor())
     place.put("elements", elements(*((f"a{at} p g{at % 7}", at / 100) for at in range(number))))
     counted = evaluation("SELECT ?o (COUNT(*) AS ?n) { ?s :p ?o } GROUP BY ?o", "[RANGE TRIPLES 100 STEP 1]")
-    found = Batch(place, {STREAM: "elements"}).answers(counted, -1, 100 * SECOND)
+    found = CSparqlBatch(place, {STREAM: "elements"}).answers(counted, -1, 100 * SECOND)
     assert joined in place.plan
     at_end = {row["o"][-2]: row["n"] for row in found.rows.to_pylist() if row["instant"] == number}
     last = Counter(str(at % 7) for at in range(number - 100, number))

@@ -14,13 +14,13 @@ import pytest
 from rheos.algebra.nodes import Node, SeqJoin
 from rheos.algebra.rewrite import below
 from rheos.optimize.uninterrupted import uninterrupted
-from rheos.runtime import circle
-from rheos.runtime.buffers import NEVER
-from rheos.runtime.circle import Fixpoint, Rule, Share, Way, united, way
-from rheos.runtime.detecting import DetectingBatch, Detection, present
-from rheos.runtime.place import DuckPlace
+from rheos.runtime.epsparql import circle
+from rheos.runtime.epsparql.circle import Fixpoint, Rule, Share, Way, united, way
+from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator, present
+from rheos.runtime.epsparql.shares import shared_places
 from rheos.runtime.plan import components, is_circle
-from rheos.runtime.shares import shared_places
+from rheos.runtime.worker.database import Database
+from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.arrival_cases import P, Q, V
 from tests.continuous.arrival_query import Bind, Filter, Group, Pattern
@@ -65,7 +65,7 @@ def check(case: Case, seed: int, folder: Path, graphs: StaticGraphs) -> list[Way
     assert evaluated(case, queries, folder, graphs, cuts) == sorted(answers(case)), shown
     circles = [together for together in components(queries) if is_circle(together)]
     return [
-        way([Rule(q.name, q.evaluation, q.derived, 0, {}) for q in rules], frozenset()) for rules in circles
+        way([Rule(q.name, q.operator, q.derived, 0, {}) for q in rules], frozenset()) for rules in circles
     ]
 
 
@@ -100,8 +100,8 @@ def test_nothing_comes_between(block: int, graphs: StaticGraphs, tmp_path: Path)
             check(case, seed, tmp_path, graphs)
         except TooLarge:
             continue
-        detection = registered(case)[0].evaluation
-        assert isinstance(detection, Detection)
+        detection = registered(case)[0].operator
+        assert isinstance(detection, EPSparqlOperator)
         every = frozenset(range(1, len(detection.patterns) + 1))
         simpler += has_between(uninterrupted(present(detection.pattern, every, frozenset())))
         said += bool(answers(case))
@@ -181,9 +181,9 @@ def test_a_mistake_is_noticed(graphs: StaticGraphs, tmp_path: Path, monkeypatch:
     assert len(answers(case)) == 1
 
 
-def detections(*queries: Query) -> list[Detection]:
-    found = [query.evaluation for query in registered(Case(queries, {STREAMS[0]: []}))]
-    return [evaluation for evaluation in found if isinstance(evaluation, Detection)]
+def detections(*queries: Query) -> list[EPSparqlOperator]:
+    found = [query.operator for query in registered(Case(queries, {STREAMS[0]: []}))]
+    return [evaluation for evaluation in found if isinstance(evaluation, EPSparqlOperator)]
 
 
 OF_ONE = Query(goes_on("SEQ", ("?a", M, "?b"), ("?a", Q, "?c"), None), template=(("?a", M, "?c"),))
@@ -216,13 +216,13 @@ def test_shares_come_to_the_same(rules: list[Query]) -> None:
         ]
         queries = registered(Case(rules, {STREAMS[0]: happens}))
         live = {STREAMS[0]: table(happens)} | {query.derived or "": table([]) for query in queries}
-        found = [Rule(q.name, q.evaluation, q.derived or "", NEVER, {}) for q in queries]  # type: ignore[arg-type]
+        found = [Rule(q.name, q.operator, q.derived or "", NEVER, {}) for q in queries]  # type: ignore[arg-type]
         places = shared_places([rule.detection for rule in found])
         assert places is not None
         with duckdb.connect() as connection:
-            place = DuckPlace(connection)
+            place = Database(connection)
             parts = [
-                Fixpoint(DetectingBatch(place, live), place, found, 10**9, share).derived()
+                Fixpoint(EPSparqlBatch(place, live), place, found, 10**9, share).derived()
                 for share in (None, *(Share(number, 3, places) for number in range(3)))
             ]
         whole, *shares = parts
@@ -240,13 +240,13 @@ def test_what_is_endless_keeps_what_ended_before(monkeypatch: pytest.MonkeyPatch
     a, b, c = (f"<http://ex/{name}>" for name in "abc")
     happens = [(a, P, b, 1, 1), (a, P, b, 9, 9), (b, Q, c, 9, 9), (a, P, c, 20, 20)]
     (query,) = registered(Case([rule], {STREAMS[0]: happens}))
-    assert isinstance(query.evaluation, Detection)
+    assert isinstance(query.operator, EPSparqlOperator)
     assert query.derived is not None
     live = {STREAMS[0]: table(happens), query.derived: table([])}
     with duckdb.connect() as connection:
-        place = DuckPlace(connection)
-        rules = [Rule(query.name, query.evaluation, query.derived, NEVER, {})]
-        found = Fixpoint(DetectingBatch(place, live), place, rules, 20).derived()
+        place = Database(connection)
+        rules = [Rule(query.name, query.operator, query.derived, NEVER, {})]
+        found = Fixpoint(EPSparqlBatch(place, live), place, rules, 20).derived()
     assert found.solutions[query.name].column("ending").to_pylist() == [1]
     assert found.failure is not None
     assert "the rule q0 derives more and more" in found.failure

@@ -11,18 +11,22 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.detecting import translate_detecting
 from rheos.algebra.entailment import under
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
-from rheos.runtime import consuming
-from rheos.runtime.buffers import LIVE, NEVER
-from rheos.runtime.circle import Fixpoint, Rule
-from rheos.runtime.detecting import DetectingBatch, Detection
-from rheos.runtime.detecting import told as as_answers
-from rheos.runtime.kept import KeptTables, load_kept
-from rheos.runtime.place import DuckPlace
+from rheos.filesystems import uri_of
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.epsparql import consumption
+from rheos.runtime.epsparql.circle import Fixpoint, Rule
+from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator
+from rheos.runtime.epsparql.operator import told as as_answers
 from rheos.runtime.plan import Registered, components, is_circle
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.task import StaticData
+from rheos.sources.chunks import LIVE
+from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_batches import load
@@ -50,19 +54,19 @@ def registered(found: Case) -> list[Registered]:
     queries = []
     for number, query in enumerate(found.queries):
         name = f"q{number}"
-        detecting = translate_detecting(parse(text(query, name), "epsparql"), name, "http://ex/")
-        detection = Detection.of(under(detecting, "rdfs" if found.entailment else "none"))
+        detecting = translate_epsparql(parse(text(query, name), "epsparql"), name, "http://ex/")
+        detection = EPSparqlOperator.of(under(detecting, "rdfs" if found.entailment else "none"))
         derived = f"<http://ex/made/{name}>" if query.template else None
         kind = "construct" if query.template else "select"
         queries.append(Registered(QueryInfo(name, kind, occurs=True), detection, derived))
     made = {query.derived: found.queries[number] for number, query in enumerate(queries) if query.derived}
     for number, query in enumerate(queries):
-        named = query.evaluation.query.streams
+        named = query.operator.query.streams
         read = set(found.streams if named is None else named)
         for other in queries:
-            if other.derived and query.evaluation.could_match(other.evaluation.query.query.form.template):
+            if other.derived and query.operator.could_match(other.operator.query.query.form.template):
                 read.add(other.derived)
-        queries[number] = replace(query, evaluation=replace(query.evaluation, streams=frozenset(read)))
+        queries[number] = replace(query, operator=replace(query.operator, reads=frozenset(read)))
     assert len(made) == sum(bool(query.template) for query in found.queries)
     return queries
 
@@ -72,33 +76,33 @@ def evaluated(
 ) -> list[Answer]:
     """What the last query answers batch after batch, each with no more events than the one before kept."""
     load(graphs, found.static)
-    tables = KeptTables(graphs, folder, lambda: Local(graphs))
-    kept = tables.up_to_date((None, part) for query in queries for part in query.evaluation.parts)
+    tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
+    kept = tables.up_to_date((None, part) for query in queries for part in query.operator.parts)
     filled = frozenset(name for name, table in kept.items() if table.size.rows)
     live = {name: table(events) for name, events in found.streams.items()}
     live |= {query.derived: table([]) for query in queries if query.derived}
     state = {name: LIVE.empty_table() for query in queries for name in query.states}
     given: list[Answer] = []
     with graphs.connection.cursor() as cursor:
-        load_kept(cursor, kept, {})
-        place = DuckPlace(cursor)
+        StaticData(cursor).load(kept, tables.store)
+        place = Database(cursor)
         for after, until in itertools.pairwise(cuts):
             for together in components(queries):
-                batch = DetectingBatch(place, live, filled)
+                batch = EPSparqlBatch(place, live, filled)
                 if is_circle(together):
-                    rules = [Rule(q.name, q.evaluation, q.derived, after, {}) for q in together]
+                    rules = [Rule(q.name, q.operator, q.derived, after, {}) for q in together]
                     derived = Fixpoint(batch, place, rules, until).derived()
                     assert derived.failure is None
                     found_rows = {name: as_answers(rows).rows for name, rows in derived.solutions.items()}
-                elif together[0].evaluation.stages:
+                elif together[0].operator.stages:
                     (query,) = together
-                    reported, later = consuming.answers(
-                        batch, place, query.evaluation, (after, until), {}, state
+                    reported, later = consumption.answers(
+                        batch, place, query.operator, (after, until), {}, state
                     )
                     found_rows, state = {query.name: reported.rows}, {**state, **later}
                 else:
                     (query,) = together
-                    found_rows = {query.name: batch.answers(query.evaluation, after, until, {}).rows}
+                    found_rows = {query.name: batch.answers(query.operator, after, until, {}).rows}
                 for query in together:
                     rows = found_rows[query.name]
                     if query.derived:
@@ -118,7 +122,7 @@ def evaluated(
 
 
 def kept_of(queries: Sequence[Registered], stream: str, live: dict[str, pa.Table], until: int) -> list[bool]:
-    marks = [q.evaluation.live(stream, live, until) for q in queries if stream in q.streams]
+    marks = [q.operator.live(stream, live, until) for q in queries if stream in q.streams]
     return [any(mark) for mark in zip(*marks, strict=True)] if marks else [False] * len(live[stream])
 
 

@@ -14,11 +14,11 @@ import pytest
 from rheos.algebra.entailment import under
 from rheos.engine import Engine
 from rheos.execute.local import Local
-from rheos.execute.session import adopt
-from rheos.runtime.catalyst import SparkPlace
-from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.kept import KeptTables, read_kept
-from rheos.runtime.place import DuckPlace
+from rheos.filesystems import uri_of
+from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from tests.continuous import arrival_cases, cases, test_evaluation
 from tests.continuous.arrival_query import Triples, clauses
@@ -29,7 +29,7 @@ from tests.continuous.schemas import schema
 from tests.continuous.test_arriving import check
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 
 def named(letters: str) -> list[str]:
@@ -113,21 +113,22 @@ def compare(
     seed: int,
     graphs: StaticGraphs,
     folder: Path,
-    place: Callable[[], DuckPlace | SparkPlace],
+    place: Callable[[], Database],
     cuts: int = 3,
 ) -> None:
     chance = random.Random(f"{text}{seed}")
     found = with_schema(chance, text)
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
     test_evaluation.load(graphs, found)
-    evaluation = Evaluation.of(found.query, place().dialect)
+    evaluation = CSparqlOperator.of(found.query, place().dialect)
     assert evaluation.derivations is not None
-    kept = KeptTables(graphs, folder, lambda: Local(graphs)).up_to_date([(None, evaluation.derivations)])
+    tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
+    kept = tables.up_to_date([(None, evaluation.derivations)])
 
-    def with_derivations() -> DuckPlace | SparkPlace:
+    def with_derivations() -> Database:
         here = place()
         for name, table in kept.items():
-            here.put(name, read_kept(table))
+            here.put(name, tables.store.table(table.file))
         return here
 
     spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), cuts)), until]
@@ -139,27 +140,12 @@ def compare(
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
 def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
-    def place() -> DuckPlace:
+    def place() -> Database:
         cursor = graphs.connection.cursor()
         graphs.entailments.make(cursor, ())
-        return DuckPlace(cursor)
+        return Database(cursor)
 
     compare(text, seed, graphs, tmp_path, place)
-
-
-@pytest.mark.parametrize("text", [QUERIES[3], QUERIES[12], TIMED[1], ABOUT_TYPES[0]], ids=str)
-def test_the_same_by_spark(text: Text, spark: SparkSession, graphs: StaticGraphs, tmp_path: Path) -> None:
-    session, places = adopt(spark), list[SparkPlace]()
-
-    def place() -> SparkPlace:
-        graphs.views(session)
-        graphs.entailments.show(session, ())
-        places.append(SparkPlace(session))
-        return places[-1]
-
-    compare(text, 1, graphs, tmp_path, place, cuts=1)
-    for used in places:
-        used.close()
 
 
 # --- CQELS-QL ---------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from rheos.runtime.evaluation import Batch, DuckPlace, Evaluation, Place
+from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case, random_text
 from tests.continuous.reference import Answer, Case, Element, answers
@@ -36,8 +37,8 @@ def load(graphs: StaticGraphs, case: Case) -> None:
 
 def evaluated(
     case: Case,
-    evaluation: Evaluation,
-    place: Callable[[], Place],
+    evaluation: CSparqlOperator,
+    place: Callable[[], Database],
     cuts: Sequence[int],
     kept: frozenset[str] = frozenset(),
 ) -> list[Answer]:
@@ -50,7 +51,7 @@ def evaluated(
         for number, (name, elements) in enumerate(live.items()):
             names[name] = f"elements_{number}"
             here.put(names[name], elements)
-        answer = Batch(here, names, kept).answers(evaluation, after, until, case.since)
+        answer = CSparqlBatch(here, names, kept).answers(evaluation, after, until, case.since)
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
         }
@@ -66,7 +67,7 @@ def evaluated(
 
 
 def compare(
-    text: Text, seed: int, graphs: StaticGraphs, place: Callable[[], Place] | None = None, cuts: int = 3
+    text: Text, seed: int, graphs: StaticGraphs, place: Callable[[], Database] | None = None, cuts: int = 3
 ) -> None:
     """Compare the answers that a place gives, or else DuckDB, when time is cut into batches at random."""
     chance = random.Random(f"{text}{seed}")
@@ -80,8 +81,8 @@ def compare(
         }
         found = replace(found, since=since)
     load(graphs, found)
-    place = place or (lambda: DuckPlace(graphs.connection.cursor()))
-    evaluation = Evaluation.of(found.query, place().dialect)
+    place = place or (lambda: Database(graphs.connection.cursor()))
+    evaluation = CSparqlOperator.of(found.query, place().dialect)
     spans = [after, *sorted(chance.sample(range(after + 1, until, SECOND // 2), cuts)), until]
     expected = answers(found, evaluation.statement.columns, after, until)
     assert evaluated(found, evaluation, place, spans) == expected

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.expressions import Constant
 from rheos.algebra.families import CONSTANTS, can_vary, changed, family, skeleton
 from rheos.algebra.nodes import Term
-from rheos.algebra.streams import Arriving
+from rheos.algebra.streams import CqelsQuery
 from rheos.optimize.static_parts import kept_in
-from rheos.runtime.arriving import Arrival
-from rheos.runtime.buffers import NEVER
+from rheos.runtime.cqels.operator import CqelsOperator
+from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_batches import cuts, evaluated, registered, told, translated
@@ -41,8 +41,8 @@ from tests.continuous.expressions import Compare
 STREAM = "STREAM <s> [RANGE 5s]"
 
 
-def query(text: str, name: str = "q") -> Arriving:
-    return translate_arriving(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, "http://ex/", ())
+def query(text: str, name: str = "q") -> CqelsQuery:
+    return translate_cqels(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, "http://ex/", ())
 
 
 def marked(text: str) -> list[str]:
@@ -52,7 +52,9 @@ def marked(text: str) -> list[str]:
 
 
 def related(one: str, other: str) -> bool:
-    first, second = (Arrival.of(query(text, name)).skeleton for text, name in ((one, "a"), (other, "b")))
+    first, second = (
+        CqelsOperator.of(query(text, name)).skeleton for text, name in ((one, "a"), (other, "b"))
+    )
     return first == second
 
 
@@ -242,7 +244,7 @@ def put(constants: list[str]) -> Callable[[Constant], Term]:
     return lambda _: Constant(next(given))
 
 
-def variants(first: Arriving, chance: random.Random, number: int) -> list[Arriving]:
+def variants(first: CqelsQuery, chance: random.Random, number: int) -> list[CqelsQuery]:
     """The query, and others with other constants of the same kinds."""
     _, constants = skeleton(first)
     found = [first]
@@ -256,7 +258,7 @@ def variants(first: Arriving, chance: random.Random, number: int) -> list[Arrivi
     return found
 
 
-def a_family(seed: int) -> tuple[Case, list[Arriving], random.Random]:
+def a_family(seed: int) -> tuple[Case, list[CqelsQuery], random.Random]:
     """Members of a family with the streams and data of a case; every second has constants that differ."""
     chance = random.Random(f"family {seed}")
     while True:
@@ -333,7 +335,7 @@ def test_shapes_of_families(shape: str, graphs: StaticGraphs, tmp_path: Path) ->
         written = shape.replace("$0", f":{one}").replace("$1", f":{other}")
         name = f"{one}{other}"
         queries.append(registered(query(written, name), name))
-    assert len({member.evaluation.skeleton for member in queries}) == 1
+    assert len({member.operator.skeleton for member in queries}) == 1
     found = Case(Query(Group(())), streams, data)
     times = [NEVER, *sorted(chance.sample(range(10 * SECOND), 2)), 12 * SECOND]
     together = evaluated(queries, found, tmp_path, graphs, times)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rheos.algebra.translate import translate_continuous
+from rheos.algebra.csparql import translate_csparql
 from rheos.errors import QuerySyntaxError
 from rheos.syntax import parse
 
@@ -14,7 +14,7 @@ WINDOW = "[RANGE 10s STEP 5s]"
 def error(text: str) -> QuerySyntaxError:
     query = parse(text, "csparql")
     with pytest.raises(QuerySyntaxError) as found:
-        translate_continuous(query, "q", "http://ex/")
+        translate_csparql(query, "q", "http://ex/")
     return found.value
 
 
@@ -41,6 +41,4 @@ def test_the_time_in_a_stream_that_is_none(call: str) -> None:
 
 def test_the_time_in_a_stream_by_a_relative_name() -> None:
     text = f"SELECT * FROM STREAM <http://ex/s> {WINDOW} {{ ?a ?b ?c FILTER(timestamp(?a, <s>) > 1) }}"
-    assert (
-        translate_continuous(parse(text, "csparql"), "q", "http://ex/").windows[0].stream == "<http://ex/s>"
-    )
+    assert translate_csparql(parse(text, "csparql"), "q", "http://ex/").windows[0].stream == "<http://ex/s>"

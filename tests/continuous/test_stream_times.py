@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rheos.algebra.translate import translate_continuous
+from rheos.algebra.csparql import translate_csparql
 from rheos.syntax import parse
 from tests.continuous.test_stream_names import WINDOW, error
 
@@ -51,4 +51,4 @@ def test_nor_in_a_head_or_a_sub_select() -> None:
     ],
 )
 def test_triples_have_one(head: str, tail: str) -> None:
-    translate_continuous(parse(query(head, tail), "csparql"), "q", "http://ex/")
+    translate_csparql(parse(query(head, tail), "csparql"), "q", "http://ex/")

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import rheos
-from rheos.algebra.arriving import translate_arriving
-from rheos.algebra.detecting import translate_detecting
-from rheos.algebra.translate import translate_continuous
+from rheos.algebra.cqels import translate_cqels
+from rheos.algebra.csparql import translate_csparql
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.answers.continuous import QueryInfo, answers
-from rheos.runtime.arriving import Arrival, ArrivingBatch, apart
-from rheos.runtime.detecting import DetectingBatch, Detection
-from rheos.runtime.evaluation import Batch, Evaluation
-from rheos.runtime.place import DuckPlace
-from rheos.runtime.plan import Registered, Relatives
+from rheos.runtime.cqels.operator import CqelsBatch, CqelsFamily, CqelsOperator, apart
+from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator
+from rheos.runtime.plan import Registered
+from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 
@@ -140,10 +140,10 @@ def test_windows(graphs: StaticGraphs) -> None:
     @hard
     def run(names: list[str]) -> None:
         text = f"SELECT * FROM STREAM {STREAM} [RANGE 1s STEP 1s] {select(names)}"
-        evaluation = Evaluation.of(translate_continuous(parse(text, "csparql"), "q"))
+        evaluation = CSparqlOperator.of(translate_csparql(parse(text, "csparql"), "q"))
         with graphs.connection.cursor() as cursor:
             cursor.register("elements", elements())
-            found = Batch(DuckPlace(cursor), {STREAM: "elements"}).answers(evaluation, 0, 1_000_000)
+            found = CSparqlBatch(Database(cursor), {STREAM: "elements"}).answers(evaluation, 0, 1_000_000)
         info = QueryInfo("q", "select", tuple(evaluation.statement.columns))
         (answer,) = answers(info, found.instants, found.rows)
         check(names, answer.rows)  # type: ignore[arg-type]
@@ -154,10 +154,10 @@ def test_windows(graphs: StaticGraphs) -> None:
 def test_hyphens_of_csparql(graphs: StaticGraphs) -> None:
     names = ["total-sensor", "total_sensor", "total-Sensor"]
     text = f"SELECT * FROM STREAM {STREAM} [RANGE 1s STEP 1s] {select(names)}"
-    evaluation = Evaluation.of(translate_continuous(parse(text, "csparql"), "q"))
+    evaluation = CSparqlOperator.of(translate_csparql(parse(text, "csparql"), "q"))
     with graphs.connection.cursor() as cursor:
         cursor.register("elements", elements())
-        found = Batch(DuckPlace(cursor), {STREAM: "elements"}).answers(evaluation, 0, 1_000_000)
+        found = CSparqlBatch(Database(cursor), {STREAM: "elements"}).answers(evaluation, 0, 1_000_000)
     assert found.rows.column_names[2:] == names
 
 
@@ -167,12 +167,12 @@ def test_arrivals(graphs: StaticGraphs) -> None:
         text = f"SELECT * {{ STREAM {STREAM} [NOW] {select(names)} }}"
         query = Registered(
             QueryInfo("q", "select", tuple(names)),
-            Arrival.of(translate_arriving(parse(text, "cqels"), "q", "http://ex/", ())),
+            CqelsOperator.of(translate_cqels(parse(text, "cqels"), "q", "http://ex/", ())),
         )
-        relatives = Relatives.of([query])
+        relatives = CqelsFamily.of([query])
         with graphs.connection.cursor() as cursor:
-            batch = ArrivingBatch(DuckPlace(cursor), {STREAM: elements()}, {})
-            new = batch.novelty(relatives.prepared, 0, 10, constants=relatives.constants(["q"]))
+            batch = CqelsBatch(Database(cursor), {STREAM: elements()}, {})
+            new = batch.novelty(relatives.prepared, 0, 10, constants=relatives.table(["q"]))
         (found,) = apart(new, relatives.members).values()
         (answer,) = answers(query.info, found.instants, found.rows)
         check(names, answer.rows)  # type: ignore[arg-type]
@@ -184,9 +184,9 @@ def test_events(graphs: StaticGraphs) -> None:
     @hard
     def run(names: list[str]) -> None:
         text = f"SELECT * FROM STREAM {STREAM} {select(names)}"
-        detection = Detection.of(translate_detecting(parse(text, "epsparql"), "q", "http://ex/"))
+        detection = EPSparqlOperator.of(translate_epsparql(parse(text, "epsparql"), "q", "http://ex/"))
         with graphs.connection.cursor() as cursor:
-            found = DetectingBatch(DuckPlace(cursor), {STREAM: elements()}, frozenset()).answers(
+            found = EPSparqlBatch(Database(cursor), {STREAM: elements()}, frozenset()).answers(
                 detection, 0, 10, {}
             )
         info = QueryInfo("q", "select", tuple(names), occurs=True)

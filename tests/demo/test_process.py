@@ -12,6 +12,7 @@ from rheos.demo.catalogue import queries
 from tests.conftest import java_is_missing
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21")
 def test_the_demo_says_what_it_does_answers_and_ends_by_itself() -> None:
     command = [sys.executable, "-m", "rheos", "demo", "--port", "0", "--for", "25s"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import Project
 from rheos.algebra.printer import node_lines, show
-from rheos.algebra.streams import Detecting
-from rheos.optimize import optimize_detecting
+from rheos.algebra.streams import EPSparqlQuery
+from rheos.optimize import optimize_epsparql
 from rheos.optimize.prune_columns import prune_columns
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.statistics import Statistics
@@ -18,8 +18,8 @@ PREFIXES = "PREFIX : <http://ex/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#
 NOTHING = Statistics(0, {})
 
 
-def translated(text: str) -> Detecting:
-    return translate_detecting(parse(f"{PREFIXES} {text}", "epsparql"), "q")
+def translated(text: str) -> EPSparqlQuery:
+    return translate_epsparql(parse(f"{PREFIXES} {text}", "epsparql"), "q")
 
 
 def pushed(where: str) -> str:
@@ -141,14 +141,14 @@ RULE = "AS CONSTRUCT { ?a :q %s } { { ?a :p ?x } SEQ { ?a :p ?y } FILTER(?x > 1)
 
 
 def test_what_is_optimised() -> None:
-    once = optimize_detecting(translated("REGISTER QUERY q " + RULE % "?a"))
+    once = optimize_epsparql(translated("REGISTER QUERY q " + RULE % "?a"))
     assert show(once.query).count("(project (?a)") == 2
     assert "(seqjoin\n      (filter (> ?x" in show(once.query)
 
 
 def test_new_blank_nodes_are_of_whole_solutions() -> None:
     query = translated("REGISTER QUERY q " + RULE % "_:n")
-    plan = optimize_detecting(query)
+    plan = optimize_epsparql(query)
     assert plan.query == push_filters(query.query, NOTHING)
     assert plan.query != query.query
 
@@ -156,4 +156,4 @@ def test_new_blank_nodes_are_of_whole_solutions() -> None:
 @pytest.mark.parametrize("policy", ["RECENT", "CHRONOLOGICAL"])
 def test_where_events_are_used_up_nothing_moves(policy: str) -> None:
     query = translated(f"REGISTER QUERY q CONSUMPTION {policy} " + RULE % "?a")
-    assert optimize_detecting(query) == query
+    assert optimize_epsparql(query) == query

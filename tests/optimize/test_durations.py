@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import Node
 from rheos.optimize.durations import duration_bound, memory_bound
 from rheos.syntax import parse
@@ -25,7 +25,7 @@ def pattern(where: str) -> Node:
     compared = r"getDURATION() \1 "
     where = re.sub(r"D\(\) (\S+) (\d\w)", lambda found: found.expand(compared) + duration(found[2]), where)
     tree = parse(f"{PREFIXES} SELECT * {{ {where.replace(' D()', ' getDURATION()')} }}", "epsparql")
-    return translate_detecting(tree, "q").query.form.pattern
+    return translate_epsparql(tree, "q").query.form.pattern
 
 
 def duration(length: str) -> str:
@@ -171,5 +171,5 @@ def test_memory(where: str, expected: int | None) -> None:
     ],
 )
 def test_the_queries_of_the_paper(text: str, duration: int | None, memory: int | None) -> None:
-    found = translate_detecting(parse(PREFIXES + text, "auto"), "q").query.form.pattern
+    found = translate_epsparql(parse(PREFIXES + text, "auto"), "q").query.form.pattern
     assert (duration_bound(found), memory_bound(found)) == (duration, memory)

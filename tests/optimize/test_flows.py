@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.expressions import Call, Constant, Variable
 from rheos.algebra.nodes import Filter, Join, Kept, LeftJoin, Node, StreamPattern, TriplePattern, Values
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
+from rheos.filesystems import uri_of
 from rheos.optimize.flows import Flow, Size, chain, is_new
-from rheos.runtime.arriving import Arrival, ArrivingBatch
-from rheos.runtime.buffers import NEVER
-from rheos.runtime.kept import KeptTables, load_kept
-from rheos.runtime.place import DuckPlace
-from rheos.runtime.plan import Registered, Relatives
+from rheos.runtime.cqels.operator import CqelsBatch, CqelsFamily, CqelsOperator
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.plan import Registered
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.task import StaticData
+from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_batches import table
@@ -157,14 +160,14 @@ def graphs() -> StaticGraphs:
 
 def flow_of(graphs: StaticGraphs, folder: Path, stream: list[Timed]) -> list[str]:
     """The steps of the flow from the new elements of the first window, each by what it reads."""
-    query = translate_arriving(parse(QUERY, "cqels"), "q", "http://ex/", ())
-    relatives = Relatives.of([Registered(QueryInfo("q", "select"), Arrival.of(query))])
-    tables = KeptTables(graphs, folder, lambda: Local(graphs))
-    known = tables.up_to_date((relatives.family, part) for part in relatives.prepared.parts)
+    query = translate_cqels(parse(QUERY, "cqels"), "q", "http://ex/", ())
+    relatives = CqelsFamily.of([Registered(QueryInfo("q", "select"), CqelsOperator.of(query))])
+    tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
+    known = tables.up_to_date((relatives.constants, part) for part in relatives.prepared.parts)
     with graphs.connection.cursor() as cursor:
-        load_kept(cursor, known, {})
+        StaticData(cursor).load(known, tables.store)
         sizes = {name: kept.size for name, kept in known.items()}
-        batch = ArrivingBatch(DuckPlace(cursor), {"<http://ex/s>": table(stream)}, sizes)
+        batch = CqelsBatch(Database(cursor), {"<http://ex/s>": table(stream)}, sizes)
         flow = batch.novelty(relatives.prepared, NEVER, 10**9).flow
         for name in known:
             cursor.execute(f"DROP TABLE {name}")

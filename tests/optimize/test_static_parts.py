@@ -9,13 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
+from rheos.filesystems import uri_of
 from rheos.optimize.static_parts import DEFAULT, EVERY, has_static
-from rheos.runtime.arriving import Arrival, Prepared
-from rheos.runtime.kept import KeptTable, KeptTables, read_kept
-from rheos.runtime.plan import Registered, Relatives, relatives
+from rheos.runtime.cqels.operator import CqelsFamily, CqelsOperator, Prepared
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.plan import Registered, StaticTable, families
+from rheos.runtime.state.store import Store
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.statement import Statement
 from rheos.store.graphs import StaticGraphs
@@ -26,12 +28,12 @@ STREAM = "STREAM <s> [NOW] { ?a :p ?b }"
 
 
 def registered(text: str, name: str = "q") -> Registered:
-    query = translate_arriving(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, "http://ex/", ())
-    return Registered(QueryInfo(name, "select"), Arrival.of(query))
+    query = translate_cqels(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, "http://ex/", ())
+    return Registered(QueryInfo(name, "select"), CqelsOperator.of(query))
 
 
 def prepared(where: str, clauses: str = "") -> Prepared:
-    return Prepared.of(registered(f"SELECT * {clauses} {{ {STREAM} {where} }}").evaluation.query)
+    return Prepared.of(registered(f"SELECT * {clauses} {{ {STREAM} {where} }}").operator.query)
 
 
 def graph(name: str) -> str:
@@ -119,20 +121,19 @@ class Tables:
 
     def __post_init__(self) -> None:
         self.executor = Counting(self.graphs)
-        self.kept = KeptTables(self.graphs, self.folder, lambda: self.executor)
+        self.kept = StaticTables(self.graphs, Store(uri_of(self.folder)), lambda: self.executor)
 
-    def fill(self, queries: Sequence[Registered]) -> tuple[dict[str, KeptTable], int]:
+    def fill(self, queries: Sequence[Registered]) -> tuple[dict[str, StaticTable], int]:
         """The tables that the queries need, and how many had to be filled."""
         before = len(self.executor.asked)
-        families = relatives(queries)
-        found = self.kept.up_to_date((f.family, part) for f in families for part in f.prepared.parts)
+        found = self.kept.up_to_date(part for family in families(queries) for part in family.static_parts)
         return found, len(self.executor.asked) - before
 
     def rows(self, queries: Sequence[Registered]) -> list[set[tuple[str, ...]]]:
         """What the table of each family has, in the order of the families; each has one part."""
         found, _ = self.fill(queries)
-        parts = [part for family in relatives(queries) for part in family.prepared.parts]
-        tables = [read_kept(found[part.table]) for part in parts]
+        parts = [part for family in families(queries) for _, part in family.static_parts]
+        tables = [self.kept.store.table(found[part.table].file) for part in parts]
         return [set(zip(*(column.to_pylist() for column in table.columns), strict=True)) for table in tables]
 
 
@@ -176,7 +177,7 @@ def test_a_change_of_a_graph_fills_the_tables_that_read_it(
     same = {name for name in after if after[name] == before[name]}
     assert len(same) == 4 - filled
     # Of each table the file that is used is there, and no other.
-    assert {str(path) for path in tables.folder.iterdir()} == {table.path for table in after.values()}
+    assert set(tables.kept.store.names("static")) == {table.file for table in after.values()}
     # What is there already changes nothing.
     add(graphs, changed, "y")
     assert tables.fill(QUERIES) == (after, 0)
@@ -212,7 +213,7 @@ def named_text(number: int) -> str:
 
 def test_families_with_the_same_part_have_each_their_own_constants(tables: Tables) -> None:
     queries = [named(1), named(2), named(3, "ALL"), named(4, "ALL")]
-    assert len(relatives(queries)) == 2
+    assert len(families(queries)) == 2
     one, other = tables.rows(queries)
     assert {row[0] for row in one} == {graph("None1"), graph("None2")}
     assert {row[0] for row in other} == {graph("None3"), graph("None4")}
@@ -222,7 +223,7 @@ def test_families_with_the_same_part_have_each_their_own_constants(tables: Table
 def test_another_first_member_changes_no_table(tables: Tables) -> None:
     tables.fill([named(1), named(2), named(3)])
     assert tables.fill([named(3), named(2), named(1)])[1] == 0
-    assert Relatives.of([named(3), named(2)]).members == ("NOW3", "NOW2")
+    assert CqelsFamily.of([named(3), named(2)]).members == ("NOW3", "NOW2")
 
 
 def test_data_that_changes_while_tables_are_filled(tables: Tables, graphs: StaticGraphs) -> None:
@@ -235,5 +236,7 @@ def test_data_that_changes_while_tables_are_filled(tables: Tables, graphs: Stati
 
     tables.executor.then = meanwhile
     found, _ = tables.fill(QUERIES[:2])
-    one, other = (set(read_kept(table).column("c1").to_pylist()) for table in found.values())
+    one, other = (
+        set(tables.kept.store.table(table.file).column("c1").to_pylist()) for table in found.values()
+    )
     assert graph("y") in one & other

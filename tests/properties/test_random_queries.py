@@ -26,6 +26,7 @@ def check(trial: Trial, subject: Subject) -> None:
     assert reason is None, f"{reason}\n{trial}"
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(trial=trials())
 def test_local(trial: Trial, local_engine: Engine) -> None:
@@ -37,6 +38,7 @@ DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PHASES = list(Phase) if DEEP else [Phase.explicit, Phase.reuse, Phase.generate]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(7200 if DEEP else 600)
 @settings(max_examples=max(EXAMPLES // 10, 1), phases=PHASES, report_multiple_bugs=False)
 @given(trial=trials(deepest=3 if DEEP else 1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rheos import CheckpointError, Engine
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from tests.runtime.streams import lines, moment, seconds
 from tests.runtime.streams import rows as row_dicts
 from tests.runtime.test_streams import put, wait
@@ -25,9 +25,9 @@ STREAM = "http://ex/s"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
-@pytest.fixture(params=["task", "catalyst"])
+@pytest.fixture(params=[1, 2])
 def engine(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Engine]:
-    with Engine(spark, execution=request.param, entailment="rdfs", batch_bytes=300) as engine:
+    with Engine(spark, shards=request.param, entailment="rdfs", batch_bytes=300) as engine:
         yield engine
 
 

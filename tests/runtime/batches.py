@@ -10,15 +10,16 @@ from typing import NoReturn
 import duckdb
 
 from rheos.answers.continuous import time_text
-from rheos.runtime.buffers import Buffer
+from rheos.runtime.driver.service import Streaming
 from rheos.runtime.plan import Control, Plan
-from rheos.runtime.step import Arrivals, Outcome, step
-from rheos.runtime.streaming import Streaming
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.batch import Arrivals, Outcome, evaluate
 from rheos.sources.files import FileSource
 from rheos.sources.lines import read_lines
 from rheos.store.graphs import StaticGraphs
 from rheos.store.tables import filled
 from rheos.syntax import parse
+from tests.runtime.arrivals import NO_STORE, arrivals
 from tests.runtime.streams import Element, lines
 
 Line = tuple[str, str, tuple[str | None, ...]]  # a query, when it reported, and a row
@@ -31,7 +32,7 @@ class Batches:
     streams: Sequence[str]
     texts: Iterable[str]
     limit: float | None = None
-    control: Control = field(default_factory=lambda: Control(0, {}))
+    control: Control = field(default_factory=lambda: Control(0, {}, NO_STORE))
     buffers: Mapping[str, Buffer] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     at_work: Callable[[Sequence[str]], None] = lambda names: None
@@ -49,30 +50,38 @@ class Batches:
 
     @property
     def plan(self) -> Plan:
-        return self.streaming.registry.plan([f"<{name}>" for name in self.streams], 1, lambda family: False)
+        return self.streaming.registry.plan([f"<{name}>" for name in self.streams], 1)
 
     def batch(self, arrived: Mapping[str, Sequence[Element]], ended: Collection[str] = ()) -> Outcome:
         """Evaluate a batch with these elements of each stream; some streams end with it."""
         plan = self.plan
-        arrivals = {
-            f"<{name}>": Arrivals([read_lines(lines(found).encode(), "")] if found else [], name in ended)
+        given = {
+            f"<{name}>": Arrivals(
+                arrivals([read_lines(lines(found).encode(), "")] if found else [], 0), name in ended
+            )
             for name, found in arrived.items()
         }
         queries = plan.groups[0]
-        outcome = step(
+        outcome = evaluate(
             queries,
             plan.streams(0),
             self.control,
             self.buffers,
-            arrivals,
+            given,
             self.database,
-            plan.relatives,
-            self.at_work,
+            plan.families,
+            at_work=self.at_work,
         )
-        self.buffers = outcome.buffers
+        states = {name: Buffer(elements) for name, elements in outcome.states.items()}
+        self.buffers = {
+            **{name: outcome.buffers[name].since(time) for name, time in outcome.needed.items()},
+            **{name: found for name, found in self.buffers.items() if name not in outcome.needed},
+            **states,
+        }
         self.control = Control(
             self.control.batch + 1,
             {**self.control.progress, **outcome.progress},
+            NO_STORE,
             reached={**self.control.reached, **outcome.reached},
             since=dict(self.streaming.registry.since),
             limit=self.limit,

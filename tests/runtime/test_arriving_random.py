@@ -52,18 +52,16 @@ def told(answer: Answer) -> tuple[int, list[str]]:
     return round(answer.at.timestamp() * 1e6), sorted(rows)
 
 
-@pytest.mark.parametrize(
-    ("execution", "number", "seed"), [("task", 30, 0), ("task", 20, 1), ("catalyst", 3, 2)]
-)
+@pytest.mark.parametrize(("shards", "number", "seed"), [(1, 30, 0), (1, 20, 1), (2, 3, 2)])
 def test_agrees_with_all_combinations(
-    execution: str, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int, number: int, seed: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     arriving = {name: in_disorder(elements(chance), chance) for name in STREAMS}
     ordered = {name: sorted(found, key=lambda element: element[3]) for name, found in arriving.items()}
     cases = drawn(chance, number, ordered)
-    size = chance.randrange(800, 2500) if execution == "task" else 3000
-    with Engine(spark, execution=execution, batch_bytes=size) as engine:  # type: ignore[arg-type]
+    size = chance.randrange(800, 2500) if shards == 1 else 3000
+    with Engine(spark, shards=shards, batch_bytes=size) as engine:
         (data,) = {tuple(case.static) for case in cases.values()}
         engine.load(data="".join(f"{' '.join(quad)} .\n" for quad in data), format="nq")
         for at, (name, found) in enumerate(arriving.items()):

@@ -11,7 +11,7 @@ import pytest
 
 from rheos import Engine
 from rheos.answers.continuous import Answer
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from rheos.terms import encode
 from tests.runtime.streams import EX, lines, seconds
 
@@ -22,14 +22,14 @@ PREFIX = "PREFIX : <http://ex/>"
 STREAM = "http://ex/s"
 
 
-@pytest.fixture(params=["task", "catalyst"])
-def execution(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=[1, 2])
+def shards(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
 @pytest.fixture
 def engine(spark: SparkSession) -> Iterator[Engine]:
-    with Engine(spark, execution="task", batch_bytes=400) as engine:
+    with Engine(spark, shards=1, batch_bytes=400) as engine:
         yield engine
 
 
@@ -39,7 +39,7 @@ def register(engine: Engine, text: str, name: str | None = None) -> Handle:
 
 def short(term: object) -> str:
     """The last part of an IRI, the text of a literal."""
-    return encode(term).removeprefix(f"<{EX}").rstrip(">").split('"^^')[0].strip('"')  # type: ignore[arg-type]
+    return encode(term).removeprefix(f"<{EX}").rstrip(">").split('"^^')[0].strip('"')
 
 
 def told(handle: Handle) -> list[tuple[float, list[str]]]:
@@ -78,9 +78,9 @@ def file(tmp_path: Path) -> Path:
 # --- streams between queries and languages ------------------------------------------------------------------
 
 
-def test_derived_streams_between_the_languages(spark: SparkSession, file: Path, execution: str) -> None:
+def test_derived_streams_between_the_languages(spark: SparkSession, file: Path, shards: int) -> None:
     """C-SPARQL → CQELS-QL, and CQELS-QL → C-SPARQL and CQELS-QL, registered in no order."""
-    with Engine(spark, execution=execution, batch_bytes=400) as engine:  # type: ignore[arg-type]
+    with Engine(spark, shards=shards, batch_bytes=400) as engine:
         engine.add_stream(STREAM, file)
         met_twice = register(
             engine, "SELECT ?a (COUNT(*) AS ?n) { STREAM :met [ALL] { ?a :met ?b } } GROUP BY ?a", "twice"
@@ -114,7 +114,7 @@ def test_derived_streams_between_the_languages(spark: SparkSession, file: Path, 
         ]
         both = [f"{x} {a} {b}" for x in "xy" for a in "ab" for b in "ab"]
         assert sorted(row for at, found in told(reads_seen) for row in found if at == 4) == both
-        assert {engine.metrics.queries[name].execution for name in engine.metrics.queries} == {execution}
+        assert {engine.metrics.queries[name].execution for name in engine.metrics.queries} == {"task"}
 
 
 def test_a_variable_for_streams(engine: Engine, file: Path, tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ STATIC = """@prefix : <http://ex/> .
 GRAPHS = {"g": ":x :floor :one . :y :floor :two .", "h": ":x :floor :three ."}
 
 
-def test_forms_and_modifiers(spark: SparkSession, file: Path, execution: str) -> None:
-    with Engine(spark, execution=execution, batch_bytes=600) as engine:  # type: ignore[arg-type]
+def test_forms_and_modifiers(spark: SparkSession, file: Path, shards: int) -> None:
+    with Engine(spark, shards=shards, batch_bytes=600) as engine:
         engine.load(data=STATIC, format="turtle")
         for name, data in GRAPHS.items():
             engine.load(data=f"@prefix : <http://ex/> . {data}", format="turtle", graph=EX + name)

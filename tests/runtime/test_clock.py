@@ -1,4 +1,4 @@
-"""How far queries can be evaluated, without Spark: the same from buffers in memory and from files."""
+"""How far queries can be evaluated, without Spark."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.translate import translate_continuous
+from rheos.algebra.csparql import translate_csparql
 from rheos.answers.continuous import QueryInfo
-from rheos.runtime.buffers import (
-    FOREVER,
-    LIVE,
-    NEVER,
-    Buffer,
-    Partition,
-    Progress,
-    Summary,
-    arrive,
-    of_partition,
-)
-from rheos.runtime.clock import Held, complete, end_of, pass_on, until_of
-from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.instants import End
+from rheos.filesystems import uri_of
+from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.runtime.operator import End
 from rheos.runtime.plan import Control, Registered
-from rheos.runtime.segments import Segments, save
-from rheos.sources.chunks import BadLine, Chunk, elements
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.state.progress import Partition, Progress
+from rheos.runtime.state.segments import Segments, load, save
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.clock import complete, end_of, pass_on, until_of
+from rheos.sources.chunks import LIVE, BadLine, Chunk, elements
+from rheos.sources.times import FOREVER, NEVER
 from rheos.syntax import parse
+from tests.runtime.arrivals import NO_STORE, arrive
 
 STREAM = "<http://ex/s>"
 TIMES = [[3, 1, 5], [], [5, 9, 7]]
@@ -47,24 +42,22 @@ def at(*times: int, **about: object) -> Progress:
 
 
 @pytest.fixture(params=["buffer", "segments"])
-def held(request: pytest.FixtureRequest, tmp_path: Path) -> Held:
+def held(request: pytest.FixtureRequest, tmp_path: Path) -> Buffer:
     """Four elements that are gone, and those of TIMES."""
-    batches = [of_partition(chunk(times).elements, 0) for times in TIMES]
+    parts = arrive(STREAM, [chunk(times) for times in TIMES], Progress(), 100).elements
     if request.param == "buffer":
-        return Buffer.empty(4).with_more(batches)
-    files = [
-        save(pa.Table.from_batches([batch], LIVE), tmp_path / f"{number}.arrow")
-        for number, batch in enumerate(batches)
-    ]
-    return Segments(4, tuple(files))
+        return Buffer.empty(4).with_more(parts)
+    store = Store(uri_of(tmp_path))
+    files = [save(part, f"segments/{number}.arrow", store) for number, part in enumerate(parts)]
+    return load(Segments(4).plus(files), store)
 
 
-def test_places_of_what_is_held(held: Held) -> None:
+def test_places_of_what_is_held(held: Buffer) -> None:
     assert held.last == 9
     assert [held.up_to(time) for time in (0, 1, 4, 5, 6, 8, 9, 100)] == [4, 5, 6, 8, 8, 9, 10, 10]
 
 
-def test_the_end_of_a_stream(held: Held) -> None:
+def test_the_end_of_a_stream(held: Buffer) -> None:
     assert end_of(STREAM, held, {}, {}) == End(9, before=9, count=10)
     assert end_of(STREAM, held, {STREAM: at(12)}, {}) == End(12, before=10, count=10)
     assert end_of(STREAM, held, {}, {STREAM: 5}) == End(9, before=1, count=2)
@@ -72,8 +65,9 @@ def test_the_end_of_a_stream(held: Held) -> None:
 
 
 def test_nothing_is_held(tmp_path: Path) -> None:
-    empty = save(LIVE.empty_table(), tmp_path / "empty.arrow")
-    for nothing in (Buffer.empty(3), Segments(3), Segments(3, (empty,))):
+    store = Store(uri_of(tmp_path))
+    empty = save(LIVE.empty_table(), "segments/empty.arrow", store)
+    for nothing in (Buffer.empty(3), load(Segments(3), store), load(Segments(3).plus([empty]), store)):
         assert nothing.last == NEVER
         assert nothing.up_to(100) == 3
 
@@ -85,7 +79,7 @@ def test_a_stream_is_complete_before_its_watermark() -> None:
         "ended": Progress(ended=True),
         "new": Progress(),
     }
-    control = Control(1, progress, lateness={"flows": 30}, silent=frozenset(["silent"]))
+    control = Control(1, progress, NO_STORE, lateness={"flows": 30}, silent=frozenset(["silent"]))
     assert complete(progress, control) == {
         "flows": 69,
         "silent": FOREVER,
@@ -96,9 +90,9 @@ def test_a_stream_is_complete_before_its_watermark() -> None:
 
 def reading(*streams: str, makes: str | None = None) -> Registered:
     clauses = " ".join(f"FROM STREAM <{stream}> [RANGE 10s STEP 5s]" for stream in streams)
-    query = translate_continuous(parse(f"SELECT * {clauses} {{ ?s ?p ?o }}", "csparql"), "q", "http://ex/")
+    query = translate_csparql(parse(f"SELECT * {clauses} {{ ?s ?p ?o }}", "csparql"), "q", "http://ex/")
     made = None if makes is None else f"<http://ex/{makes}>"
-    return Registered(QueryInfo("q", "select", ("s", "p", "o"), {}), Evaluation.of(query), made)
+    return Registered(QueryInfo("q", "select", ("s", "p", "o"), {}), CSparqlOperator.of(query), made)
 
 
 def test_a_stream_whose_maker_is_stopped_is_not_waited_for() -> None:
@@ -120,7 +114,7 @@ def test_a_stream_whose_maker_is_stopped_is_not_waited_for() -> None:
     assert until(reading("s", "stopped")) == 42  # it has ended without an element
 
 
-def test_summaries_move_a_stream_as_its_chunks_do() -> None:
+def test_chunks_move_a_stream() -> None:
     chunks = [
         chunk([3, 9], place="a", first=True, bad=(BadLine(2, "?", "rubbish"),)),
         chunk([], place="a"),
@@ -129,8 +123,4 @@ def test_summaries_move_a_stream_as_its_chunks_do() -> None:
         chunk([2], place="b"),
     ]
     arrived = arrive(STREAM, chunks, Progress(), lateness=5)
-    moved = Progress()
-    for item in chunks:
-        moved = moved.moved(Summary.of(item))
-    assert moved.with_late(1) == arrived.progress
     assert arrived.progress == Progress({0: Partition(11, "b", 2)}, read=7, bad=1, late=1, without_zone=1)

@@ -7,14 +7,20 @@ import os
 from io import FileIO
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from rheos.errors import CheckpointError
-from rheos.runtime import durable
-from rheos.runtime.durable import Journal, OutputFile
+from rheos.filesystems import uri_of
+from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.runtime.state.store import Store
 from rheos.server.answers import AnswerLog
 
 RECORD = {"segments": {}}
+
+
+def opened(folder: Path) -> Journal:
+    return Journal(Store(uri_of(folder)), folder)
 
 
 def committed(journal: Journal, number: int, text: bytes, sink: OutputFile | AnswerLog) -> None:
@@ -23,7 +29,7 @@ def committed(journal: Journal, number: int, text: bytes, sink: OutputFile | Ans
 
 
 def recovered(folder: Path, sink: OutputFile | AnswerLog) -> None:
-    journal = Journal(folder, durable=True)
+    journal = opened(folder)
     found = journal.last()
     assert found is not None
     number, record = found
@@ -34,7 +40,7 @@ def recovered(folder: Path, sink: OutputFile | AnswerLog) -> None:
 @pytest.mark.parametrize("out", [b"", b"sec", b"second\n"], ids=["nothing", "a part", "all of it"])
 def test_a_file_is_cut_back_to_what_the_journal_says(tmp_path: Path, out: bytes) -> None:
     path = tmp_path / "answers.ndjson"
-    journal, sink = Journal(tmp_path / "run", durable=True), OutputFile(path, go_on=False)
+    journal, sink = opened(tmp_path / "run"), OutputFile(path, go_on=False)
     committed(journal, 0, b"first\n", sink)
     journal.emit(0, "answers", b"first\n", sink)
     committed(journal, 1, b"second\n", sink)
@@ -45,7 +51,7 @@ def test_a_file_is_cut_back_to_what_the_journal_says(tmp_path: Path, out: bytes)
 
 
 def test_a_run_that_goes_on_in_the_same_process_writes_nothing_again(tmp_path: Path) -> None:
-    journal, sink = Journal(tmp_path / "run", durable=True), OutputFile(tmp_path / "out", go_on=False)
+    journal, sink = opened(tmp_path / "run"), OutputFile(tmp_path / "out", go_on=False)
     committed(journal, 0, b"first\n", sink)
     journal.emit(0, "answers", b"first\n", sink)
     before = (tmp_path / "out").stat().st_mtime_ns
@@ -66,7 +72,7 @@ def test_a_device_has_no_length() -> None:
 def test_what_a_record_names_is_on_the_disk_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path / "run", durable=True)
+    journal = opened(tmp_path / "run")
     synced: list[str] = []
     sync, replace = os.fsync, Path.replace
 
@@ -78,15 +84,17 @@ def test_what_a_record_names_is_on_the_disk_before_it(
         synced.append(f"{target.name} is there")
         return replace(path, target)
 
-    monkeypatch.setattr(durable.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", renamed)
-    journal.state(3).mkdir(parents=True)
+    journal.store.write_table("segments/s/1.arrow", pa.table({"x": [1]}))
     journal.commit(3, RECORD, {"answers": b"text", "letters": b"more"})
-    assert synced == [
-        *("3.answers.partial", "3.answers is there", "batches"),
-        *("3.letters.partial", "3.letters is there", "batches"),
-        *("3", "state"),
-        *("3.json.partial", "3.json is there", "batches"),
+    assert [
+        name.split(".partial")[0].rsplit(".", 1)[0] if "partial" in name else name for name in synced
+    ] == [
+        *("1.arrow", "1.arrow is there", "s"),
+        *("3.answers", "3.answers is there", "batches"),
+        *("3.letters", "3.letters is there", "batches"),
+        *("3.json", "3.json is there", "batches"),
     ]
 
 
@@ -95,7 +103,7 @@ def line(query: str, text: str) -> bytes:
 
 
 def test_the_log_of_answers_is_cut_back_too(tmp_path: Path) -> None:
-    journal, log = Journal(tmp_path / "run", durable=True), AnswerLog(tmp_path / "log", 200, {"q": 0})
+    journal, log = opened(tmp_path / "run"), AnswerLog(tmp_path / "log", 200, {"q": 0})
     for number in range(12):  # in several files
         text = line("q", f"answer {number}")
         committed(journal, number, text, log)

@@ -10,10 +10,7 @@ import pytest
 
 from rheos import Engine, QuerySyntaxError
 from rheos.errors import RheosError
-from rheos.runtime.catalyst import ByCatalyst
-from rheos.runtime.evaluating import Span
-from rheos.runtime.evaluation import Answers, Evaluation
-from rheos.runtime.hosting import Hosting
+from rheos.runtime.driver.hosting import Hosting
 from tests.runtime.streams import lines, rows, seconds
 from tests.runtime.test_streams import ALL, PREFIX, STREAM, put, query, reported, wait
 
@@ -144,32 +141,3 @@ def test_a_checkpoint_gives_up_what_is_no_longer_registered(
     assert reported(changed) == [(20, [{"s": "a"}])]
     assert len(said) == 1
     assert "the query other" in said[0]
-
-
-def test_by_catalyst_too_a_query_is_stopped_alone(
-    spark: SparkSession, said: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answered = ByCatalyst.windowed
-
-    def windowed(batch: ByCatalyst, evaluation: Evaluation, span: Span) -> Answers:
-        if evaluation.query.name == "bad":
-            raise KeyError("a bug of ours")
-        return answered(batch, evaluation, span)
-
-    monkeypatch.setattr(ByCatalyst, "windowed", windowed)
-    data = "".join(f"<http://ex/s{n}> <http://ex/q> <http://ex/o{n}> .\n" for n in range(3000))
-    with Engine(spark, execution="catalyst", hosting=Hosting(said.append, limit=15.0)) as engine:
-        engine.load(data=data, format="ntriples")
-        engine.add_stream(STREAM, folder, follow=True)
-        good, bad = engine.register(ALL), engine.register(query("bad", "?s", "?s :p ?o"))
-        joined = "?s :p ?o . ?a :q ?x . ?b :q ?y . ?c :q ?z"
-        where = f"{joined} FILTER(CONCAT(STR(?x), STR(?y), STR(?z)) = 'none')"
-        slow = engine.register(query("slow", "?s", where))
-        engine.start()
-        put(folder, "1.nq", lines([("a", "p", "b", 1), ("a", "p", "c", 11)]))
-        wait(lambda: len(good.results) == 1, "the window of the good one")
-        wait(lambda: not slow.running and not bad.running, "the others are stopped")
-        put(folder, "2.nq", lines([("a", "p", "d", 12), ("a", "p", "e", 21)]))
-        wait(lambda: len(good.results) == 2, "the next window")
-    assert bad.failure == "KeyError: 'a bug of ours'"
-    assert slow.failure == "it took longer than 15 s, and was stopped"

@@ -12,9 +12,10 @@ import duckdb
 import pytest
 
 from rheos.errors import EvaluationError, TimeLimitError, UnsupportedError
-from rheos.runtime import rehearsal
-from rheos.runtime.arriving import ArrivingBatch
-from rheos.runtime.evaluation import Answers, Batch, Evaluation
+from rheos.runtime.cqels.operator import CqelsBatch
+from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.driver import rehearsal
+from rheos.runtime.operator import Answers
 from tests.runtime.batches import Batches, Line
 from tests.runtime.streams import Element
 
@@ -52,9 +53,9 @@ class Bad:
 
     def __init__(self, name: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
         self.times = 0
-        answers = Batch.answers
+        answers = CSparqlBatch.answers
 
-        def failing(batch: Batch, evaluation: Evaluation, *more: Any) -> Answers:
+        def failing(batch: CSparqlBatch, evaluation: CSparqlOperator, *more: Any) -> Answers:
             if evaluation.query.name == name:
                 self.times += 1
                 raise error
@@ -62,8 +63,8 @@ class Bad:
 
         # Not when it is rehearsed.
         monkeypatch.setattr(rehearsal, "rehearse", lambda *_: None)
-        monkeypatch.setattr("rheos.runtime.streaming.rehearse", lambda *_: None)
-        monkeypatch.setattr(Batch, "answers", failing)
+        monkeypatch.setattr("rheos.runtime.driver.service.rehearse", lambda *_: None)
+        monkeypatch.setattr(CSparqlBatch, "answers", failing)
 
 
 @pytest.mark.parametrize(
@@ -125,17 +126,15 @@ def test_readers_do_not_wait_for_a_maker_that_was_stopped(monkeypatch: pytest.Mo
 
 def families(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Batches:
     """A family of eight, of which one makes every evaluation fail that it is part of."""
-    novelty = ArrivingBatch.novelty
+    novelty = CqelsBatch.novelty
 
-    def failing(
-        batch: ArrivingBatch, prepared: Any, after: int, until: int, since: Any, constants: Any
-    ) -> Any:
+    def failing(batch: CqelsBatch, prepared: Any, after: int, until: int, since: Any, constants: Any) -> Any:
         if "<http://ex/f>" in constants.column("c2").to_pylist():
             raise error
         return novelty(batch, prepared, after, until, since, constants)
 
     batches = Batches([S], [arriving(f"q{number}", "abcdefgh"[number]) for number in range(8)])
-    monkeypatch.setattr(ArrivingBatch, "novelty", failing)
+    monkeypatch.setattr(CqelsBatch, "novelty", failing)
     return batches
 
 
@@ -154,7 +153,7 @@ def test_a_query_that_cannot_be_evaluated_is_refused_at_its_place(monkeypatch: p
     def refused(*_: object) -> None:
         raise duckdb.BinderException("no such thing\nand more")
 
-    monkeypatch.setattr(Batch, "answers", refused)
+    monkeypatch.setattr(CSparqlBatch, "answers", refused)
     text = "\n" + windowed("bad")
     with pytest.raises(UnsupportedError, match="the query cannot be evaluated: no such thing") as found:
         Batches([S], [text])

@@ -8,12 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
-from rheos.runtime.arriving import Arrival
-from rheos.runtime.kept import KeptTables, read_kept
-from rheos.runtime.plan import Registered, Relatives
+from rheos.filesystems import uri_of
+from rheos.runtime.cqels.operator import CqelsFamily, CqelsOperator
+from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.plan import Registered
+from rheos.runtime.state.store import Store
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 
@@ -21,27 +23,27 @@ NAMES = "".join(f'<http://ex/{name}> <http://ex/name> "{name}" .\n' for name in 
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> KeptTables:
+def tables(tmp_path: Path) -> StaticTables:
     graphs = StaticGraphs()
     graphs.load(data=NAMES, format="nt")
-    return KeptTables(graphs, tmp_path, lambda: Local(graphs))
+    return StaticTables(graphs, Store(uri_of(tmp_path)), lambda: Local(graphs))
 
 
-def family(window: str, names: str, more: str = "") -> Relatives:
+def family(window: str, names: str, more: str = "") -> CqelsFamily:
     """A query for each of the names, that asks where somebody is seen."""
     found = []
     for name in names:
         where = (
             f'STREAM <http://ex/s> [{window}] {{ ?who <http://ex/in> ?room }} ?who <http://ex/name> "{name}"'
         )
-        query = translate_arriving(parse(f"SELECT * {{ {where} {more} }}", "cqels"), name, "http://ex/", ())
-        found.append(Registered(QueryInfo(name, "select"), Arrival.of(query)))
-    return Relatives.of(found)
+        query = translate_cqels(parse(f"SELECT * {{ {where} {more} }}", "cqels"), name, "http://ex/", ())
+        found.append(Registered(QueryInfo(name, "select"), CqelsOperator.of(query)))
+    return CqelsFamily.of(found)
 
 
-def filled(tables: KeptTables, families: Sequence[Relatives]) -> list[pa.Table]:
-    kept = tables.up_to_date((one.family, part) for one in families for part in one.prepared.parts)
-    return [read_kept(table) for table in kept.values()]
+def filled(tables: StaticTables, families: Sequence[CqelsFamily]) -> list[pa.Table]:
+    kept = tables.up_to_date(part for one in families for part in one.static_parts)
+    return [tables.store.table(table.file) for table in kept.values()]
 
 
 def people(table: pa.Table) -> list[str]:
@@ -50,13 +52,13 @@ def people(table: pa.Table) -> list[str]:
     return sorted(term[-2] for term in column)
 
 
-def test_families_with_the_same_part_and_other_constants(tables: KeptTables) -> None:
+def test_families_with_the_same_part_and_other_constants(tables: StaticTables) -> None:
     one, two = filled(tables, [family("NOW", "ab"), family("TRIPLES 1", "bc")])
     assert people(one) == ["a", "b"]
     assert people(two) == ["b", "c"]
 
 
-def test_a_part_is_computed_again_when_constants_change(tables: KeptTables) -> None:
+def test_a_part_is_computed_again_when_constants_change(tables: StaticTables) -> None:
     [table] = filled(tables, [family("NOW", "ab")])
     assert people(table) == ["a", "b"]
     took = tables.milliseconds
@@ -78,9 +80,11 @@ def test_a_part_is_computed_again_when_constants_change(tables: KeptTables) -> N
         ("FILTER (?name > 'b')", ["c", "d"]),
     ],
 )
-def test_what_a_query_is_about_restricts_its_part(about: str, found: list[str], tables: KeptTables) -> None:
+def test_what_a_query_is_about_restricts_its_part(about: str, found: list[str], tables: StaticTables) -> None:
     stream = "STREAM <http://ex/s> [NOW] { ?who <http://ex/in> ?room }"
     text = f"SELECT * {{ {stream} ?who <http://ex/name> ?name . {about} }}"
-    query = translate_arriving(parse(text, "cqels"), "q", "http://ex/", ())
-    [table] = filled(tables, [Relatives.of([Registered(QueryInfo("q", "select"), Arrival.of(query))])])
+    query = translate_cqels(parse(text, "cqels"), "q", "http://ex/", ())
+    [table] = filled(
+        tables, [CqelsFamily.of([Registered(QueryInfo("q", "select"), CqelsOperator.of(query))])]
+    )
     assert people(table) == found

@@ -11,12 +11,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from rheos.algebra.detecting import translate_detecting
-from rheos.runtime import detecting
-from rheos.runtime.buffers import NEVER
-from rheos.runtime.detecting import DetectingBatch, Detection
-from rheos.runtime.numbers import short_numbers
-from rheos.runtime.place import DuckPlace
+from rheos.algebra.epsparql import translate_epsparql
+from rheos.runtime.epsparql import operator
+from rheos.runtime.epsparql.numbers import short_numbers
+from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator
+from rheos.runtime.worker.database import Database
+from rheos.sources.times import NEVER
 from rheos.syntax import parse
 from rheos.terms import XSD
 
@@ -116,17 +116,17 @@ def test_values_change_nothing(
 ) -> None:
     """What is reported does not depend on whether the values were at hand, nor on where batches are cut."""
     text = f"PREFIX : <http://ex/> {query}"
-    found = Detection.of(translate_detecting(parse(text, "epsparql"), "q", "http://ex/"))
-    found = replace(found, streams=frozenset((STREAM,)))
+    found = EPSparqlOperator.of(translate_epsparql(parse(text, "epsparql"), "q", "http://ex/"))
+    found = replace(found, reads=frozenset((STREAM,)))
     for seed in range(4):
-        batch = DetectingBatch(DuckPlace(cursor), {STREAM: events(kind, seed)})
+        batch = EPSparqlBatch(Database(cursor), {STREAM: events(kind, seed)})
         quick = batch.answers(found, NEVER, 12 * SECOND, {}).rows
         parts = [
             batch.answers(found, NEVER, 5 * SECOND, {}),
             batch.answers(found, 5 * SECOND, 12 * SECOND, {}),
         ]
         with monkeypatch.context() as patched:
-            patched.setattr(detecting, "short_numbers", lambda terms: None)
+            patched.setattr(operator, "short_numbers", lambda terms: None)
             slow = batch.answers(found, NEVER, 12 * SECOND, {}).rows
         assert quick.num_rows
         assert quick.drop(["instant"]) == slow.drop(["instant"])

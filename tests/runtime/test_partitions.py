@@ -17,14 +17,20 @@ import pyarrow as pa
 import pytest
 
 from rheos import Engine, RheosError
-from rheos.runtime.buffers import FOREVER, LIVE, NEVER, Buffer, Partition, Progress, arrive
-from rheos.runtime.clock import complete
+from rheos.errors import CheckpointError
+from rheos.filesystems import uri_of
+from rheos.runtime.driver.watch import Stream, Watch
 from rheos.runtime.plan import Control
-from rheos.runtime.segments import Segments, load, save
-from rheos.runtime.watch import Stream, Watch
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.state.progress import Partition, Progress
+from rheos.runtime.state.segments import Segments, load, save
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.clock import complete
 from rheos.sources.base import Offset, Part, Source
-from rheos.sources.chunks import Chunk, elements
+from rheos.sources.chunks import Chunk, Header, elements, unpacked
 from rheos.sources.reader import Streams, StreamsReader
+from rheos.sources.times import FOREVER, NEVER
+from tests.runtime.arrivals import NO_STORE, arrive
 from tests.runtime.streams import NEW_YEAR, lines, moment
 from tests.runtime.test_clock import at
 from tests.runtime.test_streams import STREAM, query, reported, wait
@@ -60,7 +66,7 @@ def names(table: pa.Table) -> list[str]:
 
 
 class Run:
-    """A stream as tasks and as Catalyst keep it: a buffer, and a file for each chunk."""
+    """A stream as a task has it, and as the state store has it: a buffer, and a segment for each chunk."""
 
     def __init__(self, lateness: int, folder: Path) -> None:
         self.lateness, self.folder = lateness, folder
@@ -77,16 +83,17 @@ class Run:
             b.column("time").to_numpy().min(initial=FOREVER) > before.complete for b in arrived.elements
         )
         self.buffer = self.buffer.with_more(arrived.elements)
+        store = Store(uri_of(self.folder))
         files = [
-            save(pa.Table.from_batches([part], LIVE), self.folder / f"{len(self.segments.files) + n}.arrow")
+            save(part, f"segments/{len(self.segments.files)}-{n}.arrow", store)
             for n, part in enumerate(arrived.elements)
         ]
-        self.segments = Segments(0, (*self.segments.files, *files))
+        self.segments = self.segments.plus(files)
         self.late += [letter.text.split()[0] for letter in arrived.letters]
-        control = Control(1, {S: before}, {S: self.lateness}, idle=self.idle)
+        control = Control(1, {S: before}, NO_STORE, lateness={S: self.lateness}, idle=self.idle)
         [known] = complete({S: arrived.progress}, control).values()
         self.progress = arrived.progress.completed(known)
-        assert names(self.buffer.elements) == names(load(self.segments).elements)
+        assert names(self.buffer.elements) == names(load(self.segments, store).elements)
         return known
 
 
@@ -185,7 +192,7 @@ def test_a_partition_that_shows_up_later_changes_nothing_that_is_complete() -> N
         "1970-01-01T00:00:00.000099Z, without this partition; a lateness of 0.00001s would have kept it"
     )
     assert arrived.progress.accepted == 1
-    assert complete({S: arrived.progress}, Control(1, {S: before})) == {S: 99}
+    assert complete({S: arrived.progress}, Control(1, {S: before}, NO_STORE)) == {S: 99}
 
 
 def test_what_was_written_before_there_were_partitions() -> None:
@@ -204,22 +211,15 @@ def test_what_was_written_before_there_were_partitions() -> None:
     assert Progress.of_json(new) == Progress()
 
 
-def test_segments_from_before_there_were_partitions(tmp_path: Path) -> None:
-    old = LIVE.remove(LIVE.get_field_index("partition"))
-    path = tmp_path / "old.arrow"
-    table = pa.table([["a"], ["b"], ["c"], [1], [1]], schema=old)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, old) as writer:
-        writer.write_table(table)
-    segments = Segments.of_json(
-        {"dropped": 2, "files": [{"path": str(path), "rows": 1, "first": 1, "last": 1, "in_order": True}]}
-    )
-    assert load(segments).elements.schema == LIVE
-    assert load(segments).placed.to_pylist()[0]["place"] == 3
+def test_a_checkpoint_of_an_earlier_version_is_refused() -> None:
+    file = {"path": "state/1/0-0.arrow", "rows": 1, "first": 1, "last": 1, "in_order": True}
+    with pytest.raises(CheckpointError, match="an earlier version"):
+        Segments.of_json({"dropped": 2, "files": [file]})
 
 
 def test_idle_partitions_are_noticed_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("rheos.runtime.watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("rheos.runtime.driver.watch.time.monotonic", lambda: now[0])
     watch = Watch({S: Stream(None, idle=10.0)})
     both = at(5, 7, read=2)
     watch.heard({}, {S: both})
@@ -260,15 +260,15 @@ class Two(Source):
 
 
 def test_the_reader_says_that_a_partition_has_ended(tmp_path: Path) -> None:
-    reader = StreamsReader(Streams({S: Two()}, str(tmp_path / "beat"), 1000, str(tmp_path)))
+    reader = StreamsReader(Streams({S: Two()}, str(tmp_path / "beat"), 1000, NO_STORE))
     offsets = [reader.initialOffset()]
     for _ in range(3):
         offsets.append(reader.latestOffset(offsets[-1], None))
     found = [reader.partitions(a, b) for a, b in itertools.pairwise(offsets)]
     assert [len(parts) for parts in found] == [0, 1, 0]
     [row] = [row for batch in reader.read(found[1][0]) for row in batch.to_pylist()]
-    chunk = Chunk.unpack(row["data"], row["path"])
-    assert (row["ended"], chunk.partition, chunk.last, chunk.elements.num_rows) == (False, 1, True, 0)
+    header, elements = Header.of_json(row["header"]), unpacked(row["data"])
+    assert (row["ended"], header.partition, header.last, len(elements)) == (False, 1, True, 0)
 
 
 # --- DataFrames ----------------------------------------------------------------------------------------
@@ -296,10 +296,8 @@ def put_file(folder: Path, number: int, text: str) -> None:
     os.utime(path, (NEW_YEAR + number, NEW_YEAR + number))
 
 
-@pytest.mark.parametrize("execution", ["task", "catalyst"])
-def test_two_partitions_do_not_make_each_other_late(
-    spark: SparkSession, tmp_path: Path, execution: str
-) -> None:
+@pytest.mark.parametrize("shards", [1, 2])
+def test_two_partitions_do_not_make_each_other_late(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     for partition in range(2):
@@ -307,7 +305,7 @@ def test_two_partitions_do_not_make_each_other_late(
     (tmp_path / "s.nq").write_text(lines((f"s{n % 7}", "p", f"o{n}", n) for n in range(100)))
     found = []
     for source in (spark.readStream.schema(ROWS).json(str(folder)), tmp_path / "s.nq"):
-        with Engine(spark, execution=execution) as engine:  # type: ignore[arg-type]
+        with Engine(spark, shards=shards) as engine:
             engine.add_stream(STREAM, source)
             handles = [engine.register(COUNT), engine.register(LAST)]
             assert engine.run()
@@ -327,17 +325,17 @@ def round_robin(folder: Path, number: int, partitions: int, files: int) -> None:
         put_file(folder, part * partitions + partition, "".join(row(n, n / 100, partition) for n in numbers))
 
 
-@pytest.mark.parametrize("execution", ["task", "catalyst"])
+@pytest.mark.parametrize("shards", [1, 2])
 def test_messages_sent_round_robin_are_answered_as_those_of_a_file(
-    spark: SparkSession, tmp_path: Path, execution: str
+    spark: SparkSession, tmp_path: Path, shards: int
 ) -> None:
-    number = 30_000 if execution == "task" else 3000
+    number = 30_000 if shards == 1 else 3000
     round_robin(tmp_path / "in", number, 3, 5)
     (tmp_path / "s.nq").write_text(lines((f"s{n % 7}", "p", f"o{n}", n / 100) for n in range(number)))
     frame = spark.readStream.schema(f"{ROWS}, partition INT").option("maxFilesPerTrigger", 3)
     found = []
     for source in (frame.json(str(tmp_path / "in")), tmp_path / "s.nq"):
-        with Engine(spark, execution=execution) as engine:  # type: ignore[arg-type]
+        with Engine(spark, shards=shards) as engine:
             engine.add_stream(STREAM, source)
             handle = engine.register(COUNT)
             assert engine.run()
@@ -380,19 +378,18 @@ def test_partitions_of_a_source_keep_their_numbers_beside_other_streams(
         assert [sum(int(r["n"]) for r in rows) for _, rows in reported(handle)][2:98] == [20] * 96
 
 
-@pytest.mark.parametrize("execution", ["task", "catalyst"])
-def test_a_partition_of_a_dataframe_that_goes_idle(
-    spark: SparkSession, tmp_path: Path, execution: str
-) -> None:
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_partition_of_a_dataframe_that_goes_idle(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     frame = spark.readStream.schema(f"{ROWS}, partition INT").json(str(folder))
     put_file(folder, 1, "".join(row(n, n, partition=0) for n in range(56)) + row(5, 5, partition=1))
-    with Engine(spark, execution=execution) as engine:  # type: ignore[arg-type]
+    with Engine(spark, shards=shards) as engine:
         engine.add_stream(STREAM, frame, idle=3.0)
         handle = engine.register(query("all", "(COUNT(*) AS ?n)", "?s :p ?o"))
         engine.start()
         wait(lambda: engine.metrics.streams[STREAM].read == 57, "the first rows")
+        wait(lambda: bool(handle.results), "what they complete")  # it is told after it was counted
         at_first = reported(handle)
         put_file(folder, 2, row(60, 60, partition=0))
         wait(lambda: len(handle.results) >= 7, "nobody waits for the second partition")

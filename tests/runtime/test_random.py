@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rheos import Engine
+from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.streams import LogicalWindow
-from rheos.algebra.translate import translate_continuous
 from rheos.answers.continuous import Answer, time_text
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from rheos.syntax import parse
 from rheos.terms import encode
 from tests.continuous import reference
@@ -74,11 +74,9 @@ def rows(answer: Answer) -> Counter[tuple[object, ...]]:
     )
 
 
-@pytest.mark.parametrize(
-    ("execution", "number", "seed"), [("task", 20, 0), ("task", 20, 1), ("catalyst", 4, 2)]
-)
+@pytest.mark.parametrize(("shards", "number", "seed"), [(1, 20, 0), (1, 20, 1), (2, 4, 2)])
 def test_agrees_with_a_store_per_evaluation(
-    execution: str, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int, number: int, seed: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     arriving = {ONE: in_disorder(stream(chance), chance), TWO: in_disorder(stream(chance), chance)}
@@ -86,8 +84,8 @@ def test_agrees_with_a_store_per_evaluation(
     static = [triple(chance, ["static", "p", "other"]) for _ in range(5)]
     texts = chance.sample([*QUERIES, *TIMED], number)
     queries = {f"q{at}": registered(f"q{at}", text, chance) for at, text in enumerate(texts)}
-    size = chance.randrange(200, 1500) if execution == "task" else 3000
-    with Engine(spark, execution=execution, batch_bytes=size) as engine:  # type: ignore[arg-type]
+    size = chance.randrange(200, 1500) if shards == 1 else 3000
+    with Engine(spark, shards=shards, batch_bytes=size) as engine:
         engine.load(data="".join(f"{' '.join(triple)} .\n" for triple in static), format="nt")
         for at, (name, elements) in enumerate(arriving.items()):
             path = tmp_path / f"{at}.nq"
@@ -101,7 +99,7 @@ def test_agrees_with_a_store_per_evaluation(
         assert not any(metrics.dead for metrics in engine.metrics.streams.values())
         for (name, handle), text in zip(handles.items(), texts, strict=True):
             head, where, tail = text.same_as or text[:3]
-            continuous = translate_continuous(parse(queries[name], "csparql"), name)
+            continuous = translate_csparql(parse(queries[name], "csparql"), name)
             read = {w.stream for w in continuous.windows}
             case = Case(
                 continuous,

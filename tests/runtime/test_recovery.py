@@ -98,6 +98,7 @@ def killed_again_and_again(folder: Path, stream: str, chance: random.Random) -> 
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 def test_killed_at_random_moments(tmp_path: Path) -> None:

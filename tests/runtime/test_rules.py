@@ -35,9 +35,9 @@ FOUND = [
 Opened = Callable[..., Engine]
 
 
-@pytest.fixture(params=["task", "catalyst"])
-def execution(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=[1, 2])
+def shards(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def ways(answers: list[Answer]) -> list[tuple[str, str, float, float]]:
     return sorted(found, key=lambda way: (way[3], way))
 
 
-def test_a_rule_that_reads_what_it_makes(opened: Opened, execution: str) -> None:
-    engine = opened(STEPS, execution=execution)
+def test_a_rule_that_reads_what_it_makes(opened: Opened, shards: int) -> None:
+    engine = opened(STEPS, shards=shards)
     handles = [engine.register(text, name=name, dialect="epsparql") for name, text in WAYS.items()]
     seen = engine.register(f"{PREFIX} SELECT ?b {{ :b :way ?b }}", name="seen", dialect="epsparql")
     assert engine.run()
@@ -83,9 +83,9 @@ def test_a_rule_that_reads_what_it_makes(opened: Opened, execution: str) -> None
     assert [row["b"] for answer in seen.results for row in rows(answer)] == ["c", "d", "e"]
 
 
-def test_a_circle_through_what_is_entailed(opened: Opened, execution: str) -> None:
+def test_a_circle_through_what_is_entailed(opened: Opened, shards: int) -> None:
     """A step is a way by the schema, and what goes further is called otherwise."""
-    engine = opened(STEPS, execution=execution, entailment="rdfs")
+    engine = opened(STEPS, shards=shards, entailment="rdfs")
     engine.load(
         data="""@prefix : <http://ex/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
         :step rdfs:subPropertyOf :way . :long rdfs:subPropertyOf :way .""",
@@ -106,19 +106,19 @@ def test_a_circle_through_what_is_entailed(opened: Opened, execution: str) -> No
     assert none.results == []
 
 
-def test_rules_that_are_shared_out(opened: Opened, execution: str) -> None:
+def test_rules_that_are_shared_out(opened: Opened, shards: int) -> None:
     """All is about one who does something, and in tasks of their own for each of those."""
     text = f"{PREFIX} CONSTRUCT {{ ?a :did ?c }} {{ {{ ?a :did ?b }} SEQ {{ ?a :does ?c }} }}"
     who = [f"who{number}" for number in range(8)]
     happens = [(name, "did", "x", 1) for name in who] + [(name, "does", "y", 2) for name in who]
-    engine = opened([*happens, ("who0", "does", "z", 3)], execution=execution)
+    engine = opened([*happens, ("who0", "does", "z", 3)], shards=shards)
     handle = engine.register(text, name="doing", dialect="epsparql")
     assert engine.run()
     assert ways(handle.results) == [*((name, "y", 1, 2) for name in who), ("who0", "z", 1, 3)]
 
 
-def test_nothing_comes_between(opened: Opened, execution: str) -> None:
-    engine = opened(DOOR, execution=execution)
+def test_nothing_comes_between(opened: Opened, shards: int) -> None:
+    engine = opened(DOOR, shards=shards)
     sides = "{ ?from :opens ?door }", "{ ?to :closes ?door }"
     handle = engine.register(
         f"""{PREFIX} SELECT ?from ?to {{
@@ -131,13 +131,13 @@ def test_nothing_comes_between(opened: Opened, execution: str) -> None:
     assert found == [("b", "x"), ("c", "z")]
 
 
-def test_it_goes_on_from_a_checkpoint(opened: Opened, execution: str, tmp_path: Path) -> None:
+def test_it_goes_on_from_a_checkpoint(opened: Opened, shards: int, tmp_path: Path) -> None:
     """What was derived, and what was used, is known to the run that goes on."""
     found: list[Answer] = []
     paired: list[Answer] = []
     elements = sorted([*STEPS, *DOOR], key=lambda element: element[3])
     for last in (False, True):
-        engine = opened(elements, checkpoint=tmp_path / "run", execution=execution)
+        engine = opened(elements, checkpoint=tmp_path / "run", shards=shards)
         for name, text in WAYS.items():
             engine.register(text, name=name, dialect="epsparql").subscribe(found.append)
         engine.register(PAIRS["CHRONOLOGICAL"]).subscribe(paired.append)
@@ -156,9 +156,9 @@ def test_it_goes_on_from_a_checkpoint(opened: Opened, execution: str, tmp_path: 
 
 
 def test_rules_without_end_are_cut_off_and_the_others_go_on(
-    opened: Opened, execution: str, capsys: pytest.CaptureFixture[str]
+    opened: Opened, shards: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine = opened([*STEPS, ("x", "made", "y", 7), ("f", "step", "g", 20)], execution=execution)
+    engine = opened([*STEPS, ("x", "made", "y", 7), ("f", "step", "g", 20)], shards=shards)
     endless = engine.register(ENDLESS, name="endless", dialect="epsparql")
     steps = engine.register(f"{PREFIX} SELECT ?a {{ ?a :step ?b }}", name="steps", dialect="epsparql")
     assert engine.run()
@@ -189,8 +189,8 @@ TOGETHER = {
 
 
 @pytest.mark.parametrize("policy", TOGETHER)
-def test_what_goes_together(policy: str, opened: Opened, execution: str) -> None:
-    engine = opened(DOOR, execution=execution)
+def test_what_goes_together(policy: str, opened: Opened, shards: int) -> None:
+    engine = opened(DOOR, shards=shards)
     handle = engine.register(PAIRS[policy])
     assert engine.run()
     found = [(row["from"], row["to"]) for answer in handle.results for row in rows(answer)]
@@ -200,7 +200,7 @@ def test_what_goes_together(policy: str, opened: Opened, execution: str) -> None
 
 
 def test_what_is_not_needed_any_more_is_not_kept(opened: Opened) -> None:
-    engine = opened(DOOR, execution="task")
+    engine = opened(DOOR, shards=1)
     engine.register(PAIRS["CHRONOLOGICAL"])
     assert engine.run()
     loop = engine.streaming.loop

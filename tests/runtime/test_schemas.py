@@ -13,15 +13,18 @@ from rheos import memory
 from rheos.answers.continuous import QueryInfo
 from rheos.answers.formatter import Formatter
 from rheos.errors import EvaluationError
-from rheos.runtime.arriving import Novelty, following
-from rheos.runtime.buffers import LIVE, Buffer
-from rheos.runtime.circle import Derived, united
-from rheos.runtime.detecting import DetectingBatch
-from rheos.runtime.evaluation import Answers
-from rheos.runtime.failures import reason_of
-from rheos.runtime.place import DuckPlace, typed
-from rheos.runtime.registry import Handle
-from rheos.runtime.segments import Segments, load, save
+from rheos.filesystems import uri_of
+from rheos.runtime.cqels.operator import Novelty, following
+from rheos.runtime.driver.failures import reason_of
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.epsparql.circle import Derived, united
+from rheos.runtime.epsparql.operator import EPSparqlBatch
+from rheos.runtime.operator import Answers
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.state.segments import Segments, load, save
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.database import Database, typed
+from rheos.sources.chunks import LIVE
 from tests.runtime.batches import Batches
 
 TIMES = ("instant", "at")
@@ -75,15 +78,16 @@ def test_what_several_tasks_derived() -> None:
 
 
 def test_events_of_no_stream() -> None:
-    batch = DetectingBatch(DuckPlace(duckdb.connect()), {})
+    batch = EPSparqlBatch(Database(duckdb.connect()), {})
     assert len(batch.seen(frozenset(), 10, {})) == 0
 
 
 def test_segments_of_something_and_nothing(tmp_path: Path) -> None:
     empty = LIVE.empty_table()
     full = pa.table([["a"], ["b"], [None], [1], [1], [0]], schema=LIVE)
-    files = tuple(save(part, tmp_path / f"{n}.arrow") for n, part in enumerate((empty, full, empty)))
-    assert load(Segments(0, files)) == Buffer(full)
+    store = Store(uri_of(tmp_path))
+    files = [save(part, f"segments/{n}.arrow", store) for n, part in enumerate((empty, full, empty))]
+    assert load(Segments().plus(files), store) == Buffer(full)
 
 
 def test_what_a_handle_keeps_does_not_grow() -> None:
@@ -148,10 +152,10 @@ def test_one_line_says_what_failed(more: str, expected: str) -> None:
 
 
 def test_a_filter_that_arrow_does_not_know_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    place, tried = DuckPlace(duckdb.connect()), list[str]()
-    ask = DuckPlace.ask
+    place, tried = Database(duckdb.connect()), list[str]()
+    ask = Database.ask
 
-    def failing(place: DuckPlace, sql: str) -> pa.Table:
+    def failing(place: Database, sql: str) -> pa.Table:
         (disabled,) = ask(place, "SELECT current_setting('disabled_optimizers') AS d").column(0).to_pylist()
         tried.append(disabled)
         if "join_filter_pushdown" not in disabled:
@@ -160,7 +164,7 @@ def test_a_filter_that_arrow_does_not_know_is_done_without(monkeypatch: pytest.M
             )
         return ask(place, sql)
 
-    monkeypatch.setattr(DuckPlace, "ask", failing)
+    monkeypatch.setattr(Database, "ask", failing)
     assert place._answers("SELECT 1 AS one", {"disabled_optimizers": "'join_order'"}).to_pylist() == [
         {"one": 1}
     ]

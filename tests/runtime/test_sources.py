@@ -13,12 +13,15 @@ import pyarrow as pa
 import pytest
 
 from rheos.errors import LoadError, RheosError
+from rheos.filesystems import uri_of
+from rheos.runtime.state.store import Store
 from rheos.sources import frames
 from rheos.sources.base import Offset, Source
-from rheos.sources.chunks import Chunk
+from rheos.sources.chunks import Chunk, Header, Packed, judge, unpacked
 from rheos.sources.files import FileSource
 from rheos.sources.lines import read_lines
 from rheos.sources.opening import open_source
+from rheos.sources.reader import Streams, StreamsReader
 from rheos.sources.standard_input import Spool, copy
 from tests.runtime.streams import line, lines, moment
 
@@ -239,7 +242,7 @@ def test_intervals_of_data_frames() -> None:
     ]
 
 
-def test_many_lines_and_few_lines_are_read_alike(tmp_path: Path) -> None:
+def test_many_lines_and_few_lines_are_read_alike() -> None:
     text = MANY + '_:b  <http://ex/p>\t"x\\n\\u0041"@EN ' + moment(99.5) + ". # a comment\nrubbish\n"
     together = read_lines(text.encode(), "s1_")
     one_by_one = [read_lines(each.encode() + b"\n", "s1_") for each in text.splitlines()]
@@ -248,8 +251,41 @@ def test_many_lines_and_few_lines_are_read_alike(tmp_path: Path) -> None:
     ]
     assert together.elements.to_pylist()[-1]["o"] == '"x\nA"@en'
     assert [bad.line for bad in together.bad] == [1002]
-    assert Chunk.unpack(*together.pack()) == together
-    assert Chunk.unpack(*together.pack(str(tmp_path), "0-0")) == together
+
+
+def test_a_chunk_travels_as_bytes_or_as_a_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, store = judge(read_lines(MANY.encode(), "s1_")), Store(uri_of(tmp_path))
+    header, data, segment = Packed.of(judged, store, "segments/small.arrow")
+    assert segment is None
+    assert data is not None
+    assert Header.of_json(header) == judged.header
+    assert unpacked(data).to_batches() == [judged.elements]
+    monkeypatch.setattr("rheos.sources.chunks.INLINE_BYTES", 1)
+    header, data, segment = Packed.of(judged, store, "segments/large.arrow")
+    assert (data, segment) == (None, "segments/large.arrow")
+    assert store.table("segments/large.arrow").to_batches() == [judged.elements]
+
+
+def test_no_two_batches_write_under_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker with a disk of its own may still have the chunks of an earlier batch. If a later one had the
+    same name there, its task would read the wrong elements, and nobody would know."""
+    monkeypatch.setattr("rheos.sources.chunks.INLINE_BYTES", 1)
+    (tmp_path / "in.nq").write_text(MANY)
+    store = Store(uri_of(tmp_path / "store"))
+    source = FileSource.of(tmp_path / "in.nq")
+    reader = StreamsReader(Streams({"<http://ex/s>": source}, str(tmp_path / "beat"), 20_000, store))
+    offset, names = reader.initialOffset(), list[str]()
+    while not source.ended(offset["streams"]["<http://ex/s>"]):
+        after = reader.latestOffset(offset, None)
+        for _ in range(2):  # a batch may be planned again, and a task tried again
+            for part in reader.partitions(offset, after):
+                for _ in range(2):
+                    names += [row["segment"] for batch in reader.read(part) for row in batch.to_pylist()]
+        offset = after
+    written = [name for name in names if name is not None]
+    assert len(written) > 8
+    assert len(set(written)) == len(written)
+    assert set(store.names("segments")) == set(written)
 
 
 TRIG = """@prefix : <http://ex/> . @prefix prov: <http://www.w3.org/ns/prov#> .

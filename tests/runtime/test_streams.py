@@ -13,7 +13,7 @@ import pytest
 
 from rheos import Engine, QuerySyntaxError
 from rheos.errors import RheosError
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from tests.runtime.streams import line, lines, rows, seconds
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def query(name: str, head: str, where: str, window: str = "RANGE 10s STEP 10s", 
 ALL = query("all", "?s ?o", "?s :p ?o")
 
 
-@pytest.fixture(params=["task", "catalyst"])
-def execution(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=[1, 2])
+def shards(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def wait(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def test_windows_are_reported_as_they_end(spark: SparkSession, file: Path, execution: str) -> None:
-    with Engine(spark, execution=execution, batch_bytes=150) as engine:  # type: ignore[arg-type]
+def test_windows_are_reported_as_they_end(spark: SparkSession, file: Path, shards: int) -> None:
+    with Engine(spark, shards=shards, batch_bytes=150) as engine:
         engine.add_stream(STREAM, file)
         handle = engine.register(ALL)
         seen: list[float] = []
@@ -74,12 +74,12 @@ def test_windows_are_reported_as_they_end(spark: SparkSession, file: Path, execu
         ]
         assert seen == [10, 20, 40]
         assert engine.metrics.batches > 1
-        assert engine.metrics.queries["all"].execution == execution
+        assert engine.metrics.queries["all"].sharding == ("one" if shards == 1 else "time")
         assert engine.metrics.streams[STREAM].read == 4
 
 
-def test_derived_streams_are_read_in_the_same_run(spark: SparkSession, file: Path, execution: str) -> None:
-    with Engine(spark, execution=execution, batch_bytes=150) as engine:  # type: ignore[arg-type]
+def test_derived_streams_are_read_in_the_same_run(spark: SparkSession, file: Path, shards: int) -> None:
+    with Engine(spark, shards=shards, batch_bytes=150) as engine:
         engine.load(data="@prefix : <http://ex/> . :b :in :x . :c :in :x .", format="turtle")
         engine.add_stream(STREAM, file)
         second = engine.register(
@@ -249,10 +249,8 @@ def test_queries_come_and_go_while_a_directory_is_followed(engine: Engine, folde
     engine.stop()
 
 
-def test_a_stopped_maker_holds_up_none_of_its_readers(
-    spark: SparkSession, folder: Path, execution: str
-) -> None:
-    with Engine(spark, execution=execution) as engine:  # type: ignore[arg-type]
+def test_a_stopped_maker_holds_up_none_of_its_readers(spark: SparkSession, folder: Path, shards: int) -> None:
+    with Engine(spark, shards=shards) as engine:
         engine.add_stream(STREAM, folder, follow=True)
         maker = engine.register(
             f"REGISTER STREAM <http://ex/made> AS {PREFIX} CONSTRUCT {{ ?o :from ?s }}"
@@ -432,3 +430,21 @@ def test_the_last_answers_are_kept(engine: Engine, tmp_path: Path) -> None:
     assert [len(found.results) for found in (usual, every, few, none)] == [1000, 1500, 3, 0]
     assert [seconds(answer) for answer in few.results] == [1497, 1498, 1499]
     assert usual.results[-1].rows == every.results[-1].rows
+
+
+def test_nothing_is_left_in_the_store_that_no_record_names(spark: SparkSession, tmp_path: Path) -> None:
+    """Segments come and go, also within one batch, and for several groups of queries."""
+    happens = [(f"s{n % 7}", "p", f"o{n}", n / 4) for n in range(4000)]
+    (tmp_path / "in.nq").write_text(lines(happens))
+    with Engine(spark, checkpoint=tmp_path / "run", batch_bytes=60_000) as engine:
+        engine.add_stream(STREAM, tmp_path / "in.nq")
+        for number in range(16):  # two groups
+            engine.register(query(f"q{number}", "?s", "?s :p ?o", f"RANGE {number + 5}s STEP 5s"), keep=0)
+        engine.run()
+        assert engine.metrics.batches > 3
+    record = json.loads(max((tmp_path / "run" / "batches").glob("*.json")).read_text())
+    named = {file["name"] for kept in record["segments"].values() for file in kept["files"]}
+    found = {
+        str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run" / "segments").rglob("*.arrow")
+    }
+    assert found == named

@@ -8,7 +8,7 @@ import pytest
 
 from rheos import Engine, QuerySyntaxError
 from rheos.iris import closest
-from rheos.runtime.hosting import Hosting
+from rheos.runtime.driver.hosting import Hosting
 
 TOLLS = "http://streams.example/city/tolls"
 

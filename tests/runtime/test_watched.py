@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from rheos.errors import EvaluationError
-from rheos.runtime import watched
 from rheos.runtime.plan import Control
-from rheos.runtime.watched import AtWork, received
+from rheos.runtime.worker import watched
+from rheos.runtime.worker.watched import AtWork, received
+from tests.runtime.arrivals import NO_STORE
 
 ROW = pa.RecordBatch.from_pydict({"query": ["?"]})
 
@@ -47,7 +48,7 @@ class Queries:
     """Work that does what each query does, and leaves out those that were stopped."""
 
     queries: dict[str, Callable[[], None]]
-    control: Control = field(default_factory=lambda: Control(1, {}, limit=0.5))
+    control: Control = field(default_factory=lambda: Control(1, {}, NO_STORE, limit=0.5))
     memory: int = 1 << 30
 
     def run(
@@ -87,7 +88,9 @@ def test_a_query_that_does_not_listen_is_stopped_alone() -> None:
 
 
 def test_a_query_that_takes_too_much_memory_is_stopped_alone() -> None:
-    work = Queries({"a": take_memory, "b": answer}, replace(Control(1, {}), limit=60.0), memory=300 << 20)
+    work = Queries(
+        {"a": take_memory, "b": answer}, replace(Control(1, {}, NO_STORE), limit=60.0), memory=300 << 20
+    )
     assert done(work) == ["a: it needed more than 300 MB of memory, and was stopped", "b"]
 
 

@@ -135,13 +135,13 @@ def test_headers_that_browsers_mind(plain: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../html.py",
-        "/static/%2e%2e/html.py",
-        "/static/..%2fhtml.py",
+        "/static/../handlers.py",
+        "/static/%2e%2e/handlers.py",
+        "/static/..%2fhandlers.py",
         "/static/%2e%2e%2f%2e%2e%2f%2e%2e%2f__init__.py",
         "/static//etc/passwd",
         "/static/%2fetc%2fpasswd",
-        "/static/..\\html.py",
+        "/static/..\\handlers.py",
         "/static/",
         "/static/%00",
     ],

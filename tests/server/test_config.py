@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import fields
+from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow
-from rheos.server.config import Config, ConfigError, config_of, read, stream_of
+from rheos.server.config import (
+    Config,
+    ConfigError,
+    DataTable,
+    QueryTable,
+    Settings,
+    StreamTable,
+    config_of,
+    read,
+    stream_of,
+)
 from rheos.server.limits import Limits
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -101,6 +113,12 @@ def test_nothing_at_all() -> None:
         ("[queries.q]\ntext = 'x'\nfile = 'q.rq'", "[queries.q] a query has either a file"),
         ("[queries.q]\nfile = 'missing.rq'", "missing.rq: No such file or directory"),
         ("[queries.q]\ntext = 'x'\ndialect = 'sql'", "[queries.q] dialect: expected one of auto, "),
+        ("[queries.q]\ntext = 'x'\ndialect = \"auto\\n\"", "[queries.q] dialect: expected one of auto, "),
+        ("execution = 'both'", "execution: expected one of auto, task, catalyst, not 'both'"),
+        ('[streams."s\\n"]\npush = true', "a name has at most 100 letters"),
+        ("[data]\ndefault = 5", "[data] default: expected a text or a list of texts, not 5"),
+        ("[data]\ngraphs = { 'news' = 'n.ttl' }", "[data.graphs] expected an absolute IRI, not 'news'"),
+        ("b = 1\na = 2", "unknown key 'b'"),
         ("streams = 5", "streams is a table, [streams], not a value"),
         ("[streams]\ntolls = 'x'", "[streams] tolls is a table, [streams.tolls], not a value"),
         ("[streams.tolls]", "[streams.tolls] a stream has either a source"),
@@ -112,8 +130,8 @@ def test_nothing_at_all() -> None:
         ("[streams.s]\npush = true\nwindow = 'PT1H'", "[streams.s] window: a window is physical/100"),
         ("[streams.s]\npush = 'yes'", "[streams.s] push: expected true or false, not 'yes'"),
         ("[streams.s]\npush = true\n[queries.s]\ntext = 'x'", "s is the name of a stream and of a query"),
-        ("port = 70000", "port: expected a port, not 70000"),
-        ("port = '80'", "port: expected a whole number, not '80'"),
+        ("port = 70000", "port: expected a whole number up to 65535, not 70000"),
+        ("port = '80'", "port: expected a whole number up to 65535, not '80'"),
         ("base = 'http://ex'", "base: expected an address that begins with http: or https:"),
         ("token = 'short'", "token: a token has at least 8 characters"),
         ("token = 'with a space'", "token: a token has at least 8 characters"),
@@ -131,6 +149,26 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "model"),
+    [
+        ("", Settings),
+        ("data", DataTable),
+        ("streams.s", StreamTable),
+        ("queries.q", QueryTable),
+        ("limits", Limits),
+    ],
+)
+def test_every_key_says_what_it_expects(table: str, model: type[Struct]) -> None:
+    for key in model.__struct_fields__:
+        content: dict[str, object] = {key: date(2026, 1, 1)}
+        for name in reversed(table.split(".") if table else []):
+            content = {name: content}
+        place = rf"\[{table}\] " if table else ""
+        with pytest.raises(ConfigError, match=f"^rheos.toml: {place}{key}(: expected .* not| is a table)"):
+            config_of(content)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.5", "::1", "localhost"])
 def test_this_machine_needs_no_token(host: str) -> None:
     assert config_of({"host": host}).token is None
@@ -144,21 +182,15 @@ def test_streams_that_clients_describe() -> None:
         stream_of("s", {"late": "1s"})
 
 
-STREAM_KEYS = {"source", "push", "follow", "iri", "lateness", "idle", "ahead"}
-
-
 def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
-    top = {"host", "port", "base", "token", "state", "execution", "entailment", "window"}
-    data, streams = {"default", "graphs", "folder"}, STREAM_KEYS
-    queries, limits = {"file", "text", "dialect"}, {field.name for field in fields(Limits)}
-    assert documented == top | data | streams | queries | limits
+    top = {field.name for field in fields(Settings)} - {"data", "streams", "queries", "limits"}
+    tables = (DataTable, StreamTable, QueryTable, Limits)
+    assert documented == top | {field.name for table in tables for field in fields(table)}
     defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    assert {name: float(defaults[name]) for name in limits} == {
-        field.name: float(field.default)
-        for field in fields(Limits)  # type: ignore[arg-type]
-    }
+    limits = {field.name: float(field.default) for field in fields(Limits)}
+    assert {name: float(defaults[name]) for name in limits} == limits
     examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     assert examples
     for example in examples:

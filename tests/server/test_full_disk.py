@@ -76,6 +76,7 @@ def test_answers_of_a_query_that_is_not_replaced(tmp_path: Path) -> None:
     log.close()
 
 
+@pytest.mark.slow
 def test_nothing_is_changed(spark: SparkSession, tmp_path: Path) -> None:
     config = Config(port=0, base=BASE, state=tmp_path / "state", streams=(StreamConfig("s"),))
     with life(config, spark) as city:

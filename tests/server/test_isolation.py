@@ -17,7 +17,7 @@ import pytest
 
 from rheos import memory
 from rheos.answers.continuous import Answer
-from rheos.runtime.evaluation import Evaluation
+from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.server.config import Config, StreamConfig
 from rheos.server.limits import Limits
 from tests.conftest import java_is_missing
@@ -106,7 +106,7 @@ def run(city: City, bad: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> See
         if number == 4:
             # Most of them would be refused: here they are not tried out before.
             with monkeypatch.context() as patch:
-                patch.setattr("rheos.runtime.streaming.rehearse", lambda *_: None)
+                patch.setattr("rheos.runtime.driver.service.rehearse", lambda *_: None)
                 for name, text in bad.items():
                     assert city.put(name, text).status_code == 201, name
             if bad:
@@ -124,15 +124,14 @@ def break_statement(city: City, name: str) -> None:
     """Give a query a statement that the compiler would never make."""
     handle = city.host.queries[name].handle
     assert handle is not None
-    evaluation = handle.registered.evaluation
-    assert isinstance(evaluation, Evaluation)
-    statement = replace(
-        evaluation.statement, sql="SELECT error('a bug of ours') AS instant, 0 AS at, '' AS n"
-    )
-    handle.registered = replace(handle.registered, evaluation=replace(evaluation, statement=statement))
+    operator = handle.registered.operator
+    assert isinstance(operator, CSparqlOperator)
+    statement = replace(operator.statement, sql="SELECT error('a bug of ours') AS instant, 0 AS at, '' AS n")
+    handle.registered = replace(handle.registered, operator=replace(operator, statement=statement))
     city.host.engine.streaming.registry.resolve()  # plans are made anew
 
 
+@pytest.mark.slow
 def test_of_twenty_queries_five_misbehave(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,10 @@ def test_every_address_is_described(tmp_path: Path) -> None:
     assert paths == openapi.description("")["paths"].keys()
 
 
+def test_the_description_is_valid_openapi() -> None:
+    described.validate()
+
+
 def test_the_description_is_served(http: httpx.Client) -> None:
     response = http.get("/openapi.json")
     assert response.json()["openapi"] == "3.1.0"

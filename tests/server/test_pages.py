@@ -7,32 +7,54 @@ import re
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
+from jinja2 import UndefinedError
 
 import rheos
 from rheos.server import pages
-from rheos.server.pages.html import Html, element, link, page, table
-from rheos.server.pages.queries import query
-from rheos.server.pages.streams import moment
+from rheos.server.pages.overview import overview
+from rheos.server.pages.queries import new, query
+from rheos.server.pages.rendering import failure, render
+from rheos.server.pages.streams import moment, seen, stream
 from rheos.server.pages.terms import shown
+from rheos.server.views import Content
 
 STATIC = Path(pages.__file__).parent / "static"
+TEMPLATES = Path(pages.__file__).parent / "templates"
 SCRIPT = "<script>alert(1)</script>"
+BREAK = '"><b'
 
 
 def test_texts_and_attributes_are_escaped() -> None:
-    assert element("p", SCRIPT) == "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"
-    assert element("p", element("b", "&"), ["<", None]) == "<p><b>&amp;</b>&lt;</p>"
-    assert link('"><script>', "x") == '<a href="&quot;&gt;&lt;script&gt;">x</a>'
-    assert element("input", value="'\"", disabled=True, hidden=False, data_name=None) == (
-        '<input value="&#x27;&quot;" disabled>'
-    )
-    assert SCRIPT not in table([SCRIPT], [[SCRIPT]])
-    assert SCRIPT not in page(SCRIPT, SCRIPT)
-    assert SCRIPT not in query("name", SCRIPT, "sparql")
-    assert SCRIPT not in moment(
-        "name", 0, [(f"<http://ex/{SCRIPT}>", "<p>", f'"{SCRIPT}"')], "http://ex/", {}
-    )
+    triple = (f"<http://ex/{SCRIPT}>", f"<{BREAK}>", f'"{SCRIPT}"@en{BREAK}')
+    held = Content(0, pa.table({"s": [SCRIPT]}))
+    held.__dict__["moments"] = {0: [triple]}
+    pages = {
+        "overview": overview([(SCRIPT, BREAK)], [(BREAK, "sparql")]),
+        "query": query(SCRIPT, SCRIPT, "sparql", seen(BREAK, f"physical/{BREAK}", held)),
+        "new": new([(SCRIPT, SCRIPT), (BREAK, BREAK)], [BREAK, SCRIPT]),
+        "stream": stream(SCRIPT, BREAK, f"physical/{BREAK}", held),
+        "moment": moment(SCRIPT, 0, [triple], SCRIPT, {SCRIPT: BREAK}),
+        "problem": failure(SCRIPT, SCRIPT),
+    }
+    for name, page in pages.items():
+        assert "<script>alert" not in page, name
+        assert '"><b' not in page, name
+        assert "&lt;script&gt;" in page, name
+    assert {file.stem for file in TEMPLATES.glob("*.html")} == {*pages, "base", "parts", "window"}
+
+
+def test_templates_have_no_way_around_escaping() -> None:
+    for file in TEMPLATES.glob("*.html"):
+        assert not re.search(r"\|\s*safe|autoescape|xmlattr|Markup", file.read_text()), file
+        # A value in an attribute without quotation marks could begin another attribute.
+        assert not re.search(r"\s[\w-]+=\{\{", file.read_text()), file
+
+
+def test_a_value_that_a_template_does_not_get_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="'detail' is undefined"):
+        render("problem", title="x")
 
 
 @pytest.mark.parametrize(
@@ -51,10 +73,13 @@ def test_texts_and_attributes_are_escaped() -> None:
 )
 def test_terms_are_short_and_only_the_web_is_linked(term: str, text: str, linked: bool) -> None:
     made = shown(term)
-    assert isinstance(made, Html)
-    assert re.sub(r"<[^>]*>", "", made).replace("&quot;", '"') == text
-    assert ("<a " in made) == linked
-    assert ("http://ex.org/a#b" in made) == (term == "<http://ex.org/a#b>")
+    assert made.text + made.language == text
+    assert bool(made.href) == linked
+    page = moment("s", 0, [(term, "<urn:p>", "_:o")], "http://h/", {})
+    cell = page.partition("<tbody>")[2].partition("<td>")[2].partition("</td>")[0]
+    assert re.sub(r"<[^>]*>", "", cell).replace("&#34;", '"') == text
+    assert ("<a " in cell) == linked
+    assert ("http://ex.org/a#b" in cell) == (term == "<http://ex.org/a#b>")
 
 
 def test_pages_load_nothing_from_elsewhere(plain: httpx.Client) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.errors import LoadError
-from rheos.runtime.buffers import Progress, arrive
+from rheos.runtime.state.progress import Progress
 from rheos.server.problems import Problem
 from rheos.server.push import Accepted, accept
 from rheos.sources import push
@@ -20,6 +20,7 @@ from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, PushSource
 from rheos.store import formats
+from tests.runtime.arrivals import arrive
 from tests.runtime.streams import NEW_YEAR, line, lines
 
 

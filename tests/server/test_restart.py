@@ -12,12 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from rheos import RheosError
 from rheos.server.config import Config, QueryConfig, StreamConfig, read
@@ -171,6 +171,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
         assert message in child.errors.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 @pytest.mark.parametrize("killed", [True, False], ids=["kill -9", "SIGTERM"])
 def test_ended_while_elements_are_pushed(spark: SparkSession, tmp_path: Path, killed: bool) -> None:

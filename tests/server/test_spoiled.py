@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from rheos.runtime.metrics import StreamMetrics
+from rheos.runtime.driver.metrics import StreamMetrics
 from rheos.server import health
 from rheos.server.config import Config, StreamConfig
 from rheos.server.health import Health

@@ -15,8 +15,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.nodes import LeftJoin, Node, Select
-from rheos.algebra.translate import translate, translate_continuous
+from rheos.algebra.translate import translate
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
@@ -99,7 +100,7 @@ class Given(Compiler):
 def statement(query: str, dialect: Dialect, *, spread_first: bool) -> str:
     if "AGGREGATE" in query:
         register = f"REGISTER QUERY q AS {PREFIXES} {query}"
-        form = translate_continuous(parse(register, "csparql"), "q").query.form
+        form = translate_csparql(parse(register, "csparql"), "q").query.form
     else:
         form = translate(parse(PREFIXES + query)).form
     assert isinstance(form, Select)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def near(left: str | None, right: str | None) -> bool:
     return a == b
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(seed=SEEDS)
 def test_duckdb_and_pyoxigraph(duckdb: Evaluator, seed: int) -> None:
@@ -43,6 +45,7 @@ def test_duckdb_and_pyoxigraph(duckdb: Evaluator, seed: int) -> None:
             assert near(found, expected), f"{text}: {found}, pyoxigraph {expected}, folded {folded}"
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(seed=SEEDS)
 def test_duckdb_and_spark(duckdb: Evaluator, by_spark: Evaluator, seed: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rheos.algebra.arriving import translate_arriving
+from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -29,7 +29,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.printer import show
-from rheos.algebra.streams import AllWindow, ArrivalClause, Arriving, LastWindow, RangeWindow
+from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.syntax import parse
 from tests.syntax.test_cqels import PAPER, PREFIXES
@@ -37,11 +37,11 @@ from tests.syntax.test_cqels import PAPER, PREFIXES
 BASE = "http://ex/"
 
 
-def translated(text: str, streams: Sequence[str] = (), name: str = "q") -> Arriving:
-    return translate_arriving(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, BASE, streams)
+def translated(text: str, streams: Sequence[str] = (), name: str = "q") -> CqelsQuery:
+    return translate_cqels(parse(f"PREFIX : <http://ex/> {text}", "cqels"), name, BASE, streams)
 
 
-def where(text: str, streams: Sequence[str] = ()) -> tuple[Node, tuple[ArrivalClause, ...]]:
+def where(text: str, streams: Sequence[str] = ()) -> tuple[Node, tuple[StreamClause, ...]]:
     """The pattern of WHERE without the projection of all its variables, and the windows."""
     found = translated(f"SELECT * WHERE {{ {text} }}", streams)
     assert isinstance(found.query.form, Select)
@@ -66,8 +66,8 @@ def stream(window: int, text: str) -> StreamPattern:
     return StreamPattern(window, triple(text))
 
 
-def clause(stream: str, window: RangeWindow | LastWindow | AllWindow, *triples: str) -> ArrivalClause:
-    return ArrivalClause(f"<http://ex/{stream}>", window, tuple(map(triple, triples)))
+def clause(stream: str, window: RangeWindow | LastWindow | AllWindow, *triples: str) -> StreamClause:
+    return StreamClause(f"<http://ex/{stream}>", window, tuple(map(triple, triples)))
 
 
 NOW = RangeWindow(0)
@@ -101,7 +101,7 @@ def test_names_are_resolved(name: str) -> None:
 
 def test_names_are_resolved_with_the_base_of_the_text() -> None:
     query = parse("BASE <http://other/> ASK { STREAM <s> [NOW] { ?a ?b <c> } }", "cqels")
-    (window,) = translate_arriving(query, "q", BASE, ()).windows
+    (window,) = translate_cqels(query, "q", BASE, ()).windows
     assert window.stream == "<http://other/s>"
     assert window.patterns[0].object == Constant("<http://other/c>")
 
@@ -109,7 +109,7 @@ def test_names_are_resolved_with_the_base_of_the_text() -> None:
 def test_an_unknown_prefix() -> None:
     query = parse("ASK {\n  STREAM ex:s [NOW] { ?a ?b ?c } }", "cqels")
     with pytest.raises(QuerySyntaxError, match="unknown prefix 'ex:'") as caught:
-        translate_arriving(query, "q", BASE, ())
+        translate_cqels(query, "q", BASE, ())
     assert (caught.value.line, caught.value.column) == (2, 10)
 
 
@@ -266,7 +266,7 @@ def test_the_variable_is_one_of_the_answer() -> None:
 def test_a_variable_without_streams() -> None:
     query = parse("ASK {\n STREAM <s> [NOW] { ?a ?b ?c }\n STREAM ?who [NOW] { ?a ?b ?c } }", "cqels")
     with pytest.raises(QuerySyntaxError, match=r"nothing can bind \?who: there is no stream") as caught:
-        translate_arriving(query, "q", BASE, ())
+        translate_cqels(query, "q", BASE, ())
     assert (caught.value.line, caught.value.column) == (3, 9)
 
 
@@ -296,14 +296,14 @@ def test_what_is_not_supported(text: str, message: str) -> None:
 @pytest.mark.parametrize("query", PAPER)
 def test_the_queries_of_the_paper(query: str) -> None:
     tree = parse(PREFIXES + PAPER[query], "auto")
-    found = translate_arriving(tree, query, BASE, ())
+    found = translate_cqels(tree, query, BASE, ())
     assert {window.stream for window in found.windows} == {"<http://deri.org/streams/rfid>"}
     assert len(found.windows) == (1 if query == "Q1" else 2)
 
 
 def test_the_algebra_of_q5() -> None:
     tree = parse(PREFIXES + PAPER["Q5"], "auto")
-    shown = show(translate_arriving(tree, "Q5", BASE, ()).query)
+    shown = show(translate_cqels(tree, "Q5", BASE, ()).query)
     for namespace, prefix in (
         ("http://deri.org/floorplan/", "lv"),
         ("http://purl.org/dc/elements/1.1/", "dc"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rheos.algebra.detecting import translate_detecting
+from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.expressions import Aggregate, Call, Constant, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
@@ -33,7 +33,7 @@ from rheos.algebra.nodes import (
     Union,
 )
 from rheos.algebra.printer import show
-from rheos.algebra.streams import Detecting
+from rheos.algebra.streams import EPSparqlQuery
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.syntax import parse
 from tests.syntax.test_epsparql import AVERAGE_OF_ACME, DAY, PAPER, PREFIXES
@@ -42,9 +42,9 @@ BASE = "http://ex/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def translated(text: str, name: str = "q") -> Detecting:
+def translated(text: str, name: str = "q") -> EPSparqlQuery:
     tree = parse(f"PREFIX : <http://ex/> PREFIX xsd: <{XSD}> {text}", "epsparql")
-    return translate_detecting(tree, name, BASE)
+    return translate_epsparql(tree, name, BASE)
 
 
 def where(text: str) -> Node:
@@ -293,7 +293,7 @@ def test_lengths_of_within(length: str, expected: int) -> None:
 
 def test_names_streams_and_consumption() -> None:
     plain = translated("ASK { ?a :p ?o }", "name")
-    assert plain == Detecting("name", plain.query)
+    assert plain == EPSparqlQuery("name", plain.query)
     assert plain.query.form == Ask(Project(A, (Variable("a"), Variable("o"))))
     assert plain.streams is None
     text = "REGISTER STREAM Falls CONSUMPTION CHRONOLOGICAL AS CONSTRUCT { ?a :q ?o } FROM STREAM :s"
@@ -337,7 +337,7 @@ def test_what_only_resolved_names_show(text: str, error: type[QuerySyntaxError],
 
 
 def paper(text: str) -> str:
-    query = translate_detecting(parse(PREFIXES + text, "auto"), "q", BASE).query
+    query = translate_epsparql(parse(PREFIXES + text, "auto"), "q", BASE).query
     return show(query).replace("http://ex/", "")
 
 

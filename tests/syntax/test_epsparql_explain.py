@@ -27,6 +27,7 @@ def test_explain(engine: Engine) -> None:
     shown = parts(engine.explain(PREFIXES + PAPER["1"]))
     assert list(shown) == [
         "language", "reports", "streams", "consumption", "durations", "memory", "algebra", "optimised",
+        "sharding",
     ]  # fmt: skip
     assert shown["language"] == ["EP-SPARQL"]
     assert shown["reports"] == ["query: each solution once, with its interval, when that has ended"]

@@ -36,7 +36,7 @@ from rheos.algebra.nodes import (
     makes_blanks,
 )
 from rheos.algebra.rewrite import below
-from rheos.algebra.streams import Arriving, LastWindow, mark_of
+from rheos.algebra.streams import CqelsQuery, LastWindow, mark_of
 
 # The table of constants: the number of each member, and a column for each constant that differs. No user can
 # write a variable with such a name.
@@ -57,12 +57,12 @@ class Family:
     One that has a single member needs no table.
     """
 
-    query: Arriving
+    query: CqelsQuery
     variables: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-def skeleton(query: Arriving) -> tuple[Arriving, tuple[str, ...]]:
+def skeleton(query: CqelsQuery) -> tuple[CqelsQuery, tuple[str, ...]]:
     """The query with marks for its constants, and these in order."""
     found: list[str] = []
 
@@ -76,7 +76,7 @@ def skeleton(query: Arriving) -> tuple[Arriving, tuple[str, ...]]:
     return replace(marked, name="", makes_stream=False), tuple(found)
 
 
-def family(first: Arriving, constants: Sequence[tuple[str, ...]], names: Sequence[str]) -> Family:
+def family(first: CqelsQuery, constants: Sequence[tuple[str, ...]], names: Sequence[str]) -> Family:
     """The query of a family, by its first member and the constants and names of them all."""
     if len(constants) == 1:
         return Family(first)
@@ -103,7 +103,7 @@ def family(first: Arriving, constants: Sequence[tuple[str, ...]], names: Sequenc
     return Family(replace(query, query=replace(query.query, form=form)), variables, rows)
 
 
-def can_vary(query: Arriving) -> bool:
+def can_vary(query: CqelsQuery) -> bool:
     """Whether a table of constants can be joined with the query: above it are only projections, filters,
     BIND, what orders rows, and groupings that have keys, if it is not a template that reads the constants."""
     form = query.query.form
@@ -130,7 +130,7 @@ def beside(node: Node, table: Kept) -> Node:
     return Join(node, table)
 
 
-def changed(query: Arriving, change: Change) -> Arriving:
+def changed(query: CqelsQuery, change: Change) -> CqelsQuery:
     """The query with its constants changed, in one fixed order."""
     fixed = {at for at, clause in enumerate(query.windows, start=1) if isinstance(clause.window, LastWindow)}
     form = query.query.form

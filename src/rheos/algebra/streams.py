@@ -38,7 +38,7 @@ class StreamWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Continuous:
+class CSparqlQuery:
     """A registered query: reported at the instants of its windows, or every so many microseconds.
 
     One that `makes_stream` gives its triples to other queries as a stream.
@@ -77,20 +77,20 @@ class AllWindow:
     """ALL: every element so far."""
 
 
-ArrivalWindow = RangeWindow | LastWindow | AllWindow
+CqelsWindow = RangeWindow | LastWindow | AllWindow
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalClause:
+class StreamClause:
     """`STREAM <iri> [window] { patterns }`; the stream is a term."""
 
     stream: str
-    window: ArrivalWindow
+    window: CqelsWindow
     patterns: tuple[TriplePattern, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Arriving:
+class CqelsQuery:
     """A registered query of CQELS-QL: it ticks with every element of its streams and reports what is new.
 
     The StreamPatterns of its pattern name the windows by their numbers, from 1.
@@ -98,7 +98,7 @@ class Arriving:
 
     name: str
     query: Query
-    windows: tuple[ArrivalClause, ...]
+    windows: tuple[StreamClause, ...]
     makes_stream: bool = False
 
 
@@ -113,7 +113,7 @@ Consumption = Literal["unrestricted", "recent", "chronological"]
 
 
 @dataclass(frozen=True, slots=True)
-class Detecting:
+class EPSparqlQuery:
     """A registered query of EP-SPARQL: it reports each solution once, when its interval has ended.
 
     Its stream are all the elements of `streams`, terms; None are all streams that there are. A CONSTRUCT is a

@@ -48,8 +48,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
-from rheos.algebra.stream_names import check_streams
-from rheos.algebra.streams import Continuous, LogicalWindow, PhysicalWindow, StreamWindow, Window
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, StreamWindow, Window
 from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
@@ -73,20 +72,6 @@ def translate(query: ast.Query, base: str = iris.DEFAULT_BASE, *, lenient: bool 
     supported (SERVICE, functions of others), and cannot be evaluated.
     """
     return Translator(Names.of(query, base), lenient).query(query)
-
-
-def translate_continuous(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> Continuous:
-    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
-    translator = Translator(Names.of(query, base))
-    check_streams(query, translator.names.iri)
-    registration = query.registration
-    return Continuous(
-        registration.name if registration else name,
-        translator.query(query),
-        translator.windows(query.streams),
-        registration.every if registration else None,
-        registration is not None and registration.kind == "STREAM",
-    )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -246,54 +247,18 @@ def demo(
 
 
 @app.command(
-    epilog=examples(
-        "rheos bench",
-        "rheos bench sparql --triples 100000",
-        "rheos bench windows",
-        "rheos bench windows --only live",
-        "rheos bench cqels --only many",
-        "rheos bench server",
-        "rheos bench sparql --quick",
-    )
+    add_help_option=False,  # `rheos bench --help` is answered by the benchmarks themselves
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
-def bench(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="Which one; all of them when left out.", show_default=False),
-    ] = None,
-    triples: Annotated[
-        int,
-        typer.Option(
-            "--triples", min=1000, help="Size of the generated data; cqels has the sizes of its paper."
-        ),
-    ] = 1_000_000,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One run of each measurement, to see that all works.")
-    ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Also what takes long: cqels with ten million static triples.")
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="SECTION", help="Only this section of the benchmark. Repeatable."),
-    ] = None,
-) -> None:
-    """Measure rheos on this machine, beside its targets and beside pyoxigraph."""
-    from rheos.bench import BENCHMARKS, SECTIONS, Settings
-
-    if name is not None and name not in BENCHMARKS:
-        raise typer.BadParameter(
-            f"no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}", param_hint="NAME"
+def bench(context: typer.Context) -> None:
+    """Measure rheos on this machine; only in a checkout of its repository."""
+    if find_spec("rheos_bench") is None:
+        typer.echo(
+            "The benchmarks are not part of the installed package: clone the repository of rheos and run "
+            "`make install` there, or `pip install ./bench`.",
+            err=True,
         )
-    chosen = [name] if name else list(BENCHMARKS)
-    sections = [section for benchmark in chosen for section in SECTIONS[benchmark]]
-    for section in only or []:
-        if section not in sections:
-            wrong = f"no section {section!r}; there are: {', '.join(sections)}"
-            raise typer.BadParameter(wrong, param_hint="--only")
-    with reported():
-        for benchmark in chosen:
-            if not only or set(only) & set(SECTIONS[benchmark]):
-                BENCHMARKS[benchmark](
-                    Settings(triples=triples, quick=quick, only=tuple(only or ()), full=full)
-                )
+        raise typer.Exit(2)
+    from rheos_bench.command import app as benchmarks
+
+    benchmarks(context.args, prog_name="rheos bench")

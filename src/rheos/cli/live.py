@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from rheos.runtime.metrics import Metrics
+    from rheos.runtime.driver.metrics import Metrics
 
 PER_SECOND = 4
 

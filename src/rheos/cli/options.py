@@ -253,11 +253,12 @@ RunFormatOption = Annotated[
     ),
 ]
 CheckpointOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--checkpoint",
-        metavar="DIR",
-        help="Keep the state here: the same command goes on where it was interrupted, exactly once.",
+        metavar="URI",
+        help="Keep the state here, in a folder or at s3://…, gs://…, abfss://…, hdfs://…: the same command "
+        "goes on where it was interrupted, exactly once.",
     ),
 ]
 ConfigOption = Annotated[

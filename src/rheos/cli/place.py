@@ -11,7 +11,9 @@ from typing import BinaryIO
 
 from rheos.cli.live import Write
 from rheos.cli.options import RunFormat
-from rheos.runtime.durable import OutputFile
+from rheos.filesystems import uri_of
+from rheos.runtime.state.journal import OutputFile
+from rheos.runtime.state.store import Store
 
 BY_ENDING = {
     ".ndjson": RunFormat.ndjson,
@@ -63,13 +65,13 @@ def terminal_width(output: Path | None) -> int | None:
 
 
 @contextmanager
-def opened(output: Path | None, checkpoint: Path | None) -> Iterator[Terminal | OutputFile]:
+def opened(output: Path | None, checkpoint: str | None) -> Iterator[Terminal | OutputFile]:
     """The place of the results. A file is begun anew, unless an interrupted run goes on with it."""
     if output is None:
         sys.stdout.flush()
         yield Terminal(sys.stdout.buffer)
         return
     # What `runtime.durable` keeps of a run that has written something.
-    goes_on = checkpoint is not None and any(checkpoint.glob("batches/*.json"))
+    goes_on = checkpoint is not None and bool(Store(uri_of(checkpoint)).names("batches"))
     with closing(OutputFile(output, go_on=goes_on)) as file:
         yield file

@@ -29,8 +29,8 @@ from rheos.iris import DEFAULT_BASE
 if TYPE_CHECKING:
     from rheos import Engine
     from rheos.answers.formatter import Formatter
-    from rheos.runtime.durable import OutputFile
-    from rheos.runtime.metrics import Metrics
+    from rheos.runtime.driver.metrics import Metrics
+    from rheos.runtime.state.journal import OutputFile
     from rheos.syntax import ast
 
 UNNAMED = "query"  # what a query without a file and without REGISTER is called
@@ -53,7 +53,7 @@ class Run:
     follow: bool
     format: RunFormat | None
     output: Path | None
-    checkpoint: Path | None
+    checkpoint: str | None
     dead_letters: Path | None
     batch_size: int | None
     quiet: bool

@@ -128,6 +128,11 @@ def adopt(spark: SparkSession) -> SparkSession:
     return session
 
 
+def is_local(spark: SparkSession) -> bool:
+    """Whether all tasks run in this process's own Spark, on the driver's machine."""
+    return (spark.sparkContext.master or "").startswith("local")
+
+
 def map_in_arrow(
     frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:

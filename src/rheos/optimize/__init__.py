@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import Construct, Query
-from rheos.algebra.streams import Continuous, Detecting
+from rheos.algebra.streams import CSparqlQuery, EPSparqlQuery
 from rheos.deadline import check
 from rheos.optimize.broadcast import broadcast
 from rheos.optimize.compare_resources import compare_resources
@@ -38,7 +38,7 @@ def optimize(query: Query, statistics: Statistics) -> Query:
     return query
 
 
-def optimize_continuous(query: Continuous) -> Continuous:
+def optimize_csparql(query: CSparqlQuery) -> CSparqlQuery:
     """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand."""
     plan, nothing = query.query, Statistics(0, {})
     for rule in (compare_resources, push_filters, prune_columns):
@@ -46,7 +46,7 @@ def optimize_continuous(query: Continuous) -> Continuous:
     return replace(query, query=plan)
 
 
-def optimize_detecting(query: Detecting) -> Detecting:
+def optimize_epsparql(query: EPSparqlQuery) -> EPSparqlQuery:
     """The same for EP-SPARQL, whose solutions are a set, each a mapping with its interval.
 
     Where events are used up, which ones depends on the solutions of every part, so that nothing may move. New

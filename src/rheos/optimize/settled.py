@@ -1,8 +1,7 @@
-"""What of a pattern is known when: a pattern of EP-SPARQL with numbered stream patterns comes in, the numbers
-of those go out that events at the very end of a solution match, or whose absence is looked at.
+"""What is settled: which stream patterns of an EP-SPARQL query depend on events that may still be derived.
 
-Rules that read what they make themselves are evaluated to a fixpoint. What they made that ended before is
-settled by then, what ends at the same time is not.
+Rules that read what they make are evaluated to a fixpoint, end by end. What they made that ended earlier is
+settled by then. What ends at the same time is not: it may still be derived. Patterns are named by numbers.
 """
 
 from __future__ import annotations
@@ -30,14 +29,17 @@ NONE: Numbers = frozenset()
 
 
 def numbers(node: Node) -> Numbers:
-    """Those of all stream patterns in a pattern."""
+    """The numbers of all stream patterns in a pattern."""
     own = {node.window} if isinstance(node, StreamPattern) else set[int]()
     return frozenset(own).union(*map(numbers, below(node)))
 
 
 def at_end(node: Node, *, static: bool = False) -> Numbers:
-    """Those whose events may end together with a solution. With `static` data a leaf may match that, and add
-    nothing to the interval; the pattern then has none that cannot be."""
+    """The patterns whose events may end at the same time as a solution.
+
+    If there is `static` data, a pattern may match that instead of an event. Such a match has no interval, so
+    the events before it may be the last ones of the solution.
+    """
     match node:
         case SeqJoin(left, right) | SeqRightJoin(left, right):
             return _followed(left, right, static) | at_end(right, static=static)
@@ -51,14 +53,17 @@ def at_end(node: Node, *, static: bool = False) -> Numbers:
 
 
 def _followed(left: Node, right: Node, static: bool) -> Numbers:
-    """Of what something must follow, unless that is static."""
+    """The patterns on the left of a sequence that may be last, because the right side may be static."""
     return at_end(left, static=static) if static and not always_occurs(right) else NONE
 
 
 def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
-    """Those of which it also matters that there is no event: they are optional, taken away or aggregated, or
-    must not come between. What they must not come between counts too, as the interval of others that bind the
-    same matters, but for those patterns whose events bind the same only at a `single` time."""
+    """The patterns whose absence matters: they are optional, taken away, aggregated, or must not come between
+    two others.
+
+    The two others count as well, because it matters where their events lie. They do not if their events have
+    the same values at a `single` time only.
+    """
 
     def inside(inner: Node) -> Numbers:
         return looked_for(inner, single)
@@ -81,7 +86,7 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
 
 
 def unsettled(node: Node) -> Numbers:
-    """Those of which it also matters that there is no event at the very end of a solution."""
+    """The patterns of which it matters that no event ends at the same time as the solution."""
     match node:
         case SeqJoin(_, right) | SeqRightJoin(_, right):
             return unsettled(right)
@@ -97,5 +102,5 @@ def unsettled(node: Node) -> Numbers:
 
 
 def _asked(expression: Expression | None) -> Numbers:
-    """Those inside EXISTS, which looks at all events."""
+    """The patterns inside EXISTS, which looks at all events."""
     return NONE.union(*map(numbers, exists_in(expression)))

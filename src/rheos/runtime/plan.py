@@ -1,5 +1,4 @@
-"""What runs: the registered queries come in, in groups that can be evaluated apart, each in an order in which
-every derived stream comes before its readers.
+"""The plan: which queries run, in groups that can be evaluated apart, and what a micro-batch is told.
 
 A plan is shipped to the workers once for every change of the registry. What changes with every batch is in
 its `Control`, which is small.
@@ -10,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-
-from rheos.algebra.entailment import Schema, schema_of
-from rheos.algebra.families import Family, family
+from rheos.algebra.entailment import Schema, asked_of
+from rheos.algebra.families import Family as Constants
+from rheos.algebra.nodes import TriplePattern
 from rheos.answers.continuous import QueryInfo
+from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import Part
-from rheos.runtime.arriving import Arrival, Prepared
-from rheos.runtime.buffers import Progress
-from rheos.runtime.detecting import Detection
-from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.kept import KeptTable
-from rheos.runtime.segments import Segments
-from rheos.sources.ahead import Ahead
+from rheos.runtime.operator import Family, Operator
+from rheos.runtime.state.progress import Progress
+from rheos.runtime.state.segments import Segments
+from rheos.runtime.state.store import Store
+
+# What operators keep beside streams has names that begin like this.
+STATE = "urn:rheos:state/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Registered:
     """A query that runs: what it is called, how it is evaluated, and the stream that it makes, if any."""
 
     info: QueryInfo
-    evaluation: Evaluation | Arrival | Detection
+    operator: Operator
     derived: str | None = None
 
     @property
@@ -38,123 +37,48 @@ class Registered:
         return self.info.name
 
     @property
-    def is_view(self) -> bool:
-        """Whether it shows what is, rather than reporting all that was."""
-        return isinstance(self.evaluation, Evaluation) and self.evaluation.view
-
-    @property
     def streams(self) -> frozenset[str]:
-        return self.evaluation.streams
+        return self.operator.streams
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Under which names it keeps what cannot be seen from the elements of streams."""
-        return self.evaluation.states if isinstance(self.evaluation, Detection) else ()
+        return self.operator.states
 
 
 @dataclass(frozen=True, slots=True)
-class Relatives:
-    """Queries of CQELS-QL that differ only in constants, by name, in the order of the family's constants, and
-    how they are evaluated together."""
+class StaticTable:
+    """A table of static data in the state store: its name there, how many rows it has, and how many values in
+    each column. Its columns are c1, c2, … (derivations have their own)."""
 
-    members: tuple[str, ...]
-    family: Family
-    prepared: Prepared
-
-    @classmethod
-    def of(cls, members: Sequence[Registered]) -> Relatives:
-        arrivals = [query.evaluation for query in members if isinstance(query.evaluation, Arrival)]
-        names = tuple(query.name for query in members)
-        found = family(arrivals[0].query, [arrival.constants for arrival in arrivals], names)
-        return cls(names, found, Prepared.of(found.query))
-
-    def constants(self, members: Sequence[str]) -> pa.Table | None:
-        """The table of the constants of some of the members, by their numbers."""
-        if not self.family.rows:
-            return None
-        places = {name: number for number, name in enumerate(self.members)}
-        numbers = [places[name] for name in members]
-        columns = [pa.array(numbers, pa.int64())]
-        columns += [
-            pa.array([self.family.rows[number][at] for number in numbers], pa.string())
-            for at in range(len(self.family.variables))
-        ]
-        return pa.table(columns, names=[f"c{at}" for at in range(1, len(columns) + 1)])
+    file: str
+    size: Size
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Groups of queries that tasks evaluate; those that read one another's streams are in the same. And the
-    queries that are left to Catalyst, in the order of their streams. A stream that no query reads at the
-    moment flows all the same: the first group counts its elements. Streams whose makers are `stopped` bring
-    nothing and hold nothing up; what they brought before may still be in a window."""
+    """Groups of queries that tasks evaluate. Queries that read one another's streams are in the same group.
+
+    A stream that no query reads at the moment flows all the same: the first group counts its elements.
+    Streams whose makers are `stopped` bring nothing and hold nothing up; what they brought before may still
+    be in a window.
+    """
 
     version: str
     groups: tuple[tuple[Registered, ...], ...]
-    catalyst: tuple[Registered, ...] = ()
     unread: tuple[str, ...] = ()
     stopped: frozenset[str] = frozenset()
-    relatives: tuple[Relatives, ...] = ()
-
-    def streams(self, group: int) -> list[str]:
-        """The streams from outside that a group reads."""
-        read = self.outside(self.groups[group])
-        return sorted({*read, *self.unread} if group == 0 else read)
-
-    def outside(self, queries: Sequence[Registered]) -> list[str]:
-        """The streams from outside that these queries read."""
-        made = {query.derived for query in queries}
-        return sorted({stream for query in queries for stream in query.streams} - made - self.stopped)
-
-    @property
-    def static_parts(self) -> Iterator[tuple[Family | None, Part]]:
-        """What is kept of static data for these queries, and whose constants it depends on."""
-        for relatives in self.relatives:
-            yield from ((relatives.family, part) for part in relatives.prepared.parts)
-        for query in self.queries:
-            if isinstance(query.evaluation, Detection):
-                yield from ((None, part) for part in query.evaluation.parts)
-            elif isinstance(query.evaluation, Evaluation) and query.evaluation.derivations is not None:
-                yield None, query.evaluation.derivations
-
-    def needing(self, table: str, member: int | None) -> list[str]:
-        """The queries that need a kept table, or of the family that does, the member of that number."""
-        found: list[str] = []
-        for relatives in self.relatives:
-            if any(part.table == table for part in relatives.prepared.parts):
-                found += relatives.members if member is None else relatives.members[member : member + 1]
-        for query in self.queries:
-            if isinstance(query.evaluation, Detection):
-                found += [query.name for part in query.evaluation.parts if part.table == table]
-            elif isinstance(query.evaluation, Evaluation) and query.evaluation.derivations is not None:
-                found += [query.name] if query.evaluation.derivations.table == table else []
-        return found
+    families: tuple[Family, ...] = ()
 
     @property
     def queries(self) -> tuple[Registered, ...]:
-        """All of them."""
-        return (*self.catalyst, *(query for group in self.groups for query in group))
+        return tuple(query for group in self.groups for query in group)
 
-    @property
-    def graphs(self) -> frozenset[Schema | None]:
-        """As what tasks need the static graphs, and not only what is kept of them: with what they entail by
-        some schema, or as they are (None)."""
-        return self.graphs_for([query for group in self.groups for query in group])
-
-    def graphs_for(self, queries: Sequence[Registered]) -> frozenset[Schema | None]:
-        """The same for some queries."""
-        names = {query.name for query in queries}
-        found = {
-            schema_of(query.evaluation.query.query)
-            for query in queries
-            if isinstance(query.evaluation, Evaluation)
-        }
-        found |= {
-            schema_of(relatives.prepared.query.query)
-            for relatives in self.relatives
-            if relatives.prepared.asks_graphs and not names.isdisjoint(relatives.members)
-        }
-        return frozenset(found)
+    def streams(self, group: int) -> list[str]:
+        """The streams from outside that a group reads."""
+        queries = self.groups[group]
+        made = {query.derived for query in queries}
+        read = {stream for query in queries for stream in query.streams} - made - self.stopped
+        return sorted({*read, *self.unread} if group == 0 else read)
 
     def readers(self) -> dict[str, list[int]]:
         """The groups that read each stream from outside; the first of them answers for its dead letters."""
@@ -164,28 +88,64 @@ class Plan:
                 found.setdefault(stream, []).append(number)
         return found
 
+    @property
+    def static_parts(self) -> Iterator[tuple[Constants | None, Part]]:
+        """The tables of static data that these queries need, and the constants that each depends on."""
+        for family in self.families:
+            yield from family.static_parts
+        for query in self.queries:
+            if query.operator.family is None:
+                yield from ((None, part) for part in query.operator.static_parts)
+
+    def needing(self, table: str, member: int | None) -> list[str]:
+        """The queries that need a table of static data, or of the family that does, the member of that
+        number."""
+        found: list[str] = []
+        for family in self.families:
+            if any(part.table == table for _, part in family.static_parts):
+                found += family.members if member is None else family.members[member : member + 1]
+        for query in self.queries:
+            if query.operator.family is None:
+                found += [query.name for part in query.operator.static_parts if part.table == table]
+        return found
+
+    @property
+    def graphs(self) -> frozenset[Schema | None]:
+        """The static graphs that tasks need as a whole: see `Operator.graphs`."""
+        alone = (query.operator.graphs for query in self.queries if query.operator.family is None)
+        return frozenset[Schema | None]().union(*alone, *(family.graphs for family in self.families))
+
+    @property
+    def asked(self) -> frozenset[TriplePattern]:
+        """The triple patterns of queries that need static graphs as a whole."""
+        asking = (query.operator for query in self.queries)
+        return frozenset(pattern for operator in asking for pattern in asked_of(operator.algebra))
+
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a batch is told: where the streams and the queries are, and what is live.
+    """What a micro-batch is told: where the streams and the queries are, and what is live.
 
     `silent` streams and `idle` partitions hold nothing up, unless they bring something now: they have been
-    idle for too long. Streams that have `ended` bring nothing after this batch. `ahead` bounds the times of
-    live streams. A query that was registered while streams flowed sees of each the elements after a time, in
-    `since`.
+    idle for too long. Streams that have `ended` bring nothing after this batch. A query that was registered
+    while streams flowed sees of each the elements after a time, in `since`. Each group is evaluated by so
+    many `shards`.
     """
 
     batch: int
     progress: Mapping[str, Progress]
+    store: Store
+    run: str = ""
     lateness: Mapping[str, int] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
     idle: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[str] = frozenset()
-    ahead: Mapping[str, Ahead] = field(default_factory=dict)
     reached: Mapping[str, int] = field(default_factory=dict)
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)
-    kept: Mapping[str, KeptTable] = field(default_factory=dict)
+    static: Mapping[str, StaticTable] = field(default_factory=dict)
+    shards: tuple[int, ...] = ()
+    sharded: bool = False  # also what is too little to pay
     limit: float | None = None  # how many seconds a query may take
     cautious: bool = False  # the batch before took too long: new queries wait for the next one
     apart: frozenset[str] = frozenset()  # members of families that are evaluated each by itself
@@ -193,26 +153,31 @@ class Control:
         default_factory=dict
     )  # queries that did not listen, and why they ended
 
+    def tasks(self, groups: int) -> list[tuple[int, int]]:
+        """The tasks of a batch with so many groups: the group and the shard of each."""
+        shards = self.shards or (1,) * groups
+        return [(group, shard) for group in range(groups) for shard in range(shards[group])]
 
-def relatives(queries: Sequence[Registered]) -> tuple[Relatives, ...]:
-    """The families of the queries of CQELS-QL among these."""
+
+def families(queries: Sequence[Registered]) -> tuple[Family, ...]:
+    """The families among these queries."""
     found: dict[str, list[Registered]] = {}
     for query in queries:
-        if isinstance(query.evaluation, Arrival):
-            found.setdefault(query.evaluation.skeleton, []).append(query)
-    return tuple(map(Relatives.of, found.values()))
+        if query.operator.family is not None:
+            found.setdefault(query.operator.family, []).append(query)
+    return tuple(members[0].operator.together(members) for members in found.values())
 
 
 def sharing(queries: Sequence[Registered]) -> tuple[Registered, ...]:
-    """The queries, those of a family with one and the same evaluation: what they see of streams is the same,
-    and a plan with a thousand of them is small to ship. Their constants are with their relatives."""
-    firsts: dict[str, Arrival] = {}
-    return tuple(
-        replace(query, evaluation=firsts.setdefault(query.evaluation.skeleton, query.evaluation))
-        if isinstance(query.evaluation, Arrival)
-        else query
-        for query in queries
-    )
+    """The queries, those of a family with one and the same operator: what they see of streams is the same,
+    and a plan with a thousand of them is small to ship."""
+    firsts: dict[str, Operator] = {}
+
+    def shared(query: Registered) -> Registered:
+        family = query.operator.family
+        return query if family is None else replace(query, operator=firsts.setdefault(family, query.operator))
+
+    return tuple(map(shared, queries))
 
 
 def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered, ...], ...]:
@@ -226,28 +191,28 @@ def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered,
 
 def work(queries: Sequence[Registered]) -> int:
     """How much there is to do for these queries: a family is evaluated at once."""
-    skeletons = {query.evaluation.skeleton for query in queries if isinstance(query.evaluation, Arrival)}
-    return len(skeletons) + sum(not isinstance(query.evaluation, Arrival) for query in queries)
+    families = {query.operator.family for query in queries} - {None}
+    return len(families) + sum(query.operator.family is None for query in queries)
 
 
 def related(queries: Sequence[Registered]) -> list[list[Registered]]:
     """Queries that are connected through derived streams, or are of the same family, together."""
     makers = {query.derived: query.name for query in queries if query.derived is not None}
-    family = {query.name: query.name for query in queries}
-    firsts: dict[str, str] = {}  # of each family of CQELS-QL
+    above = {query.name: query.name for query in queries}
+    firsts: dict[str, str] = {}  # of each family
 
     def root(name: str) -> str:
-        while family[name] != name:
-            name = family[name]
+        while above[name] != name:
+            name = above[name]
         return name
 
     for query in queries:
-        if isinstance(query.evaluation, Arrival):
-            first = firsts.setdefault(query.evaluation.skeleton, query.name)
-            family[root(query.name)] = root(first)
+        if query.operator.family is not None:
+            first = firsts.setdefault(query.operator.family, query.name)
+            above[root(query.name)] = root(first)
         for stream in query.streams:
             if stream in makers:
-                family[root(query.name)] = root(makers[stream])
+                above[root(query.name)] = root(makers[stream])
     found: dict[str, list[Registered]] = {}
     for query in queries:
         found.setdefault(root(query.name), []).append(query)
@@ -268,18 +233,18 @@ def components(queries: Sequence[Registered]) -> list[list[Registered]]:
     while left:
         ready = [[query] for name, query in left.items() if not read[name] & left.keys()]
         if not ready:
-            behind = {name: _behind(name, read, left.keys()) for name in left}
-            # One that is behind the others, and only those that are behind it are behind.
-            first = next(name for name in left if all(name in behind[other] for other in behind[name]))
-            ready = [[query for name, query in left.items() if name in behind[first]]]
+            # Everything that is left depends on a circle. One that depends on nothing but itself comes first.
+            needs = {name: _needed(name, read, left.keys()) for name in left}
+            first = next(name for name in left if all(name in needs[other] for other in needs[name]))
+            ready = [[query for name, query in left.items() if name in needs[first]]]
         order += ready
         for query in (query for together in ready for query in together):
             del left[query.name]
     return order
 
 
-def _behind(name: str, read: Mapping[str, set[str]], among: Set[str]) -> set[str]:
-    """The queries whose streams a query depends on."""
+def _needed(name: str, read: Mapping[str, set[str]], among: Set[str]) -> set[str]:
+    """The queries whose streams a query depends on, directly or through others."""
     found, more = set[str](), {name}
     while more:
         more = {other for one in more for other in read[one] & among} - found

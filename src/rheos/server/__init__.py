@@ -4,8 +4,8 @@
                             ├─ control (queries, streams), push ──────────────▶ host ─▶ Engine
                             ├─ events (answers as they come) ◀─ answers ◀───────┤
                             ├─ details (plans, last answers, dry runs), rates ◀─┘
-                            └─ protocol (/sparql), reports (/metrics, /health), openapi
+                            └─ protocol (/sparql), metrics, health, openapi
 
-`host` is the only one that knows the engine, and the only one that changes anything; the others turn requests
-into calls of it, and what it gives into responses.
+Only `host` knows the engine, and only `host` changes anything. The other modules turn requests into calls of
+the host, and its results into responses. `models` has the types of all bodies.
 """

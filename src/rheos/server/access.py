@@ -1,8 +1,9 @@
-"""Who may do what: a request comes in; nothing goes out, or a Problem where it is not allowed.
+"""Access: decides whether a request is allowed, and raises a Problem if it is not.
 
-Reading is open, writing needs the token where there is one. Without a token the server listens on this
-machine only, and what has to be kept out are pages of others in a browser on it: they can send some requests
-in its user's name (with an Origin that is not ours), or come under a name that they have made point here.
+Everybody may read. Writing needs the token, where there is one. Without a token the server listens on this
+machine only. Then the danger is a page of another site, open in a browser on this machine. It can send
+requests in the user's name, which have the Origin of that site. It can also use a host name of its own that
+points to this machine.
 """
 
 from __future__ import annotations
@@ -23,20 +24,23 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Access:
+    """The rules of a server."""
+
     token: str | None
-    own_host: str | None  # that of the addresses of the server
+    own_host: str | None  # the host name in the server's own addresses
 
     @classmethod
     def of(cls, config: Config, base: str) -> Access:
         return cls(config.token, urlsplit(base).hostname)
 
     def read(self, request: Request) -> None:
-        """Refuse a name that is not the server's, where nothing else would."""
+        """Refuse a host name that is not the server's. With a token this is not needed."""
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
         if self.token is None and host and host != self.own_host and not is_loopback(host):
             raise Problem(421, "This server has no such name", f"{host}; base = … gives it one")
 
     def write(self, request: Request) -> None:
+        """Refuse pages of other sites, and clients without the token."""
         self.read(request)
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):

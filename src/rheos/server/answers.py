@@ -1,9 +1,9 @@
-"""The log of answers: what queries report comes in, as lines of NDJSON; the lines of one query after a place
-in the log go out.
+"""The answer log: keeps the last answers of all queries, for subscribers that come back.
 
-The engine writes to it through its journal, so that after a crash it goes on with exactly what has not gone
-out yet. The number of an answer is the place in the log at which its line ends: it grows, and means the same
-after a restart. Only the last so many bytes are kept, in files; of each line it is known here where it is.
+The engine writes to the log through its journal. After a crash it goes on with exactly the answers that are
+not in the log yet. The number of an answer is the position in the log at which its line ends. Numbers grow,
+and mean the same after a restart. The log is a row of files of NDJSON, of which the oldest are deleted. An
+index in memory says where the lines of each query are.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Line(NamedTuple):
 
 @dataclass
 class _Lines:
-    """Where the lines of a query are: behind `since`, where it was registered. Those up to `lost` are no
-    longer kept."""
+    """The positions of a query's lines. `since` is the end of the log when the query was registered. Lines
+    up to `lost` are no longer kept."""
 
     since: int
     lost: int = 0
@@ -52,7 +52,7 @@ class _Lines:
 
 
 class Writer:
-    """Gives answers the form in which they are logged. Those of views are nobody's but the server's own."""
+    """Writes answers as lines of the log. Answers of views are left out: only the server needs them."""
 
     def __init__(self) -> None:
         self._formatter = Formatter("ndjson")
@@ -65,10 +65,11 @@ class Writer:
 
 
 class AnswerLog:
-    """The log. One thread at a time writes, any may read; `changed` is told which queries have more."""
+    """The log. One thread writes at a time, any thread may read. `changed` is called with the names of the
+    queries that have new answers."""
 
     def __init__(self, folder: Path, keep: int, known: Mapping[str, int]) -> None:
-        """`known` are the queries, each with the place in the log behind which its answers are."""
+        """`known` has the `since` of each query. About `keep` bytes are kept."""
         self.changed: Callable[[set[str]], None] = lambda names: None
         self._folder = folder
         self._keep = keep
@@ -110,7 +111,7 @@ class AnswerLog:
             return self.position
 
     def cut(self, length: int) -> None:
-        """Take away what is behind a place. Nobody reads yet: what comes there is what was there."""
+        """Remove everything after a position. Nobody reads yet, and the engine will write the same again."""
         with self._lock:
             if self.position < length:
                 raise CheckpointError(
@@ -131,8 +132,8 @@ class AnswerLog:
 
     @contextmanager
     def beginning(self, name: str) -> Iterator[int]:
-        """A block in which the answers of a query begin, in the place of one that had its name: the place
-        behind which they are. If it fails, all is as before."""
+        """A block that registers a query; yields the `since` of the query. An older query of the same name is
+        replaced. If the block fails, the older one is back."""
         with self._lock:
             place = self.position - len(self._tail)
             before, new = self._lines.get(name), _Lines(place)
@@ -154,19 +155,19 @@ class AnswerLog:
         self.changed({name})
 
     def last(self, name: str) -> int:
-        """The number of the last answer of a query, or of what went before."""
+        """The number of the last answer of a query. Without answers, the number before its first one."""
         with self._lock:
             lines = self._lines.get(name)
             return 0 if lines is None else lines.ends[-1] if lines.ends else max(lines.since, lines.lost)
 
     def lost(self, name: str) -> int:
-        """Up to which number answers of a query are no longer kept."""
+        """The number of the last answer of a query that is no longer kept."""
         with self._lock:
             lines = self._lines.get(name)
             return 0 if lines is None else lines.lost
 
     def after(self, name: str, number: int, most: int) -> list[Line] | None:
-        """Answers of a query behind a number, about so many bytes; None if there is no such query."""
+        """The answers of a query after a number, up to about `most` bytes; None if there is no such query."""
         with self._lock:
             lines = self._lines.get(name)
             if lines is None:
@@ -181,7 +182,7 @@ class AnswerLog:
             return found
 
     def latest(self, name: str, most: int) -> list[Line]:
-        """The last answers of a query, at the most so many."""
+        """The last `most` answers of a query."""
         with self._lock:
             lines = self._lines.get(name)
             ends = [] if lines is None else lines.ends
@@ -199,7 +200,7 @@ class AnswerLog:
         self._files[start] = FileIO(str(self._folder / f"{start:020}.ndjson"), "a+b")
 
     def _read_back(self) -> int:
-        """Find the lines of the files that are there; where they end."""
+        """Index the lines of all files; returns the end of the log."""
         position = next(iter(self._files))
         for start, file in self._files.items():
             position = start
@@ -215,7 +216,8 @@ class AnswerLog:
         self.position = self._index(data, self.position)
 
     def _index(self, data: bytes, position: int) -> int:
-        """Note the lines that end in some bytes that come at a place; the place behind them."""
+        """Index the lines that end in these bytes, which begin at a position; returns the position after
+        them."""
         start = position - len(self._tail)
         *lines, self._tail = (self._tail + data).split(b"\n")
         for line in lines:
@@ -233,7 +235,7 @@ class AnswerLog:
         return self.position - max(self._files)
 
     def _roll(self) -> None:
-        """Go on in a new file, and let go of the oldest."""
+        """Begin a new file, and delete the oldest ones."""
         self._open(self.position)
         least = self._keep - self._keep // _SEGMENTS
         while len(self._files) > 1 and self.position - list(self._files)[1] >= least:

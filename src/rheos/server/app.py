@@ -1,5 +1,4 @@
-"""The web application: a host comes in, an ASGI application goes out, with all addresses and what is done for
-every request."""
+"""The web application: all addresses, and what is done for every request."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ from rheos.server.events import Events, Subscribers
 from rheos.server.host import Host
 from rheos.server.linked import Linked
 from rheos.server.logs import log
+from rheos.server.metrics import Counters, Metrics
 from rheos.server.pages import Pages
 from rheos.server.pages.handlers import static_files
 from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
 from rheos.server.protocol import Protocol
-from rheos.server.reports import Counters, Reports
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -37,19 +36,19 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", 
 
 
 class Application(NamedTuple):
-    """What answers requests; `close` lets go of those that would never end by themselves."""
+    """The application. `close` ends the requests that would never end by themselves."""
 
     starlette: Starlette
     close: Callable[[], None]
 
 
 def application(host: Host, subscribers: Subscribers) -> Application:
-    """The application of a host that is open."""
+    """Make the application of an open host."""
     access, counters = Access.of(host.config, host.base), Counters()
     linked, events = Linked(host), Events(host, subscribers)
     pages, details = Pages(host, linked), Details(host, access)
     control = Control(host, access, counters, subscribers)
-    protocol, reports = Protocol(host, access), Reports(host, counters, subscribers)
+    protocol, metrics = Protocol(host, access), Metrics(host, counters, subscribers)
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.description(host.base))
@@ -59,8 +58,8 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/new", GET=pages.new),
         Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
-        at("/health", GET=reports.health),
-        at("/metrics", GET=reports.metrics),
+        at("/health", GET=host.health.report),
+        at("/metrics", GET=metrics.metrics),
         at("/queries", GET=control.queries),
         at("/streams", GET=control.streams),
         at("/sparql", GET=protocol.get, POST=protocol.post),
@@ -100,8 +99,8 @@ def application(host: Host, subscribers: Subscribers) -> Application:
 
 
 def at(path: str, **handlers: Handler) -> Route:
-    """An address with a handler for each method. Others are refused here: an address that fits as well, but
-    only for its method, would else be taken for the one that is meant."""
+    """An address with a handler for each method. It refuses all other methods itself. Otherwise Starlette
+    would look for another address that fits and has the method."""
     allowed = [*(["GET", "HEAD"] if "GET" in handlers else []), *(m for m in handlers if m != "GET")]
 
     async def handle(request: Request) -> Response:
@@ -115,7 +114,7 @@ def at(path: str, **handlers: Handler) -> Route:
 
 @dataclass
 class Every:
-    """What is done for every request: its host is checked, it is counted, and the log tells of it."""
+    """Middleware: checks the host name of every request, counts it, and logs it."""
 
     app: ASGIApp
     access: Access

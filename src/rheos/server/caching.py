@@ -1,5 +1,5 @@
-"""Validators and what clients ask of them (RFC 9110, section 13): a request and the state of what it is for
-come in, headers go out, and whether the client has it already."""
+"""Caching: the headers that tell one version of a graph from another, and the conditions of requests that use
+them (RFC 9110, section 13)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TAG = re.compile(r'\s*(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)')
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What tells one state of something from another. Times are microseconds; where it changed more than once
-    in its last second, only the tag can tell (`ambiguous`)."""
+    """A version of a graph. Times are in microseconds. It is `ambiguous` if there was another version in the
+    same second: dates in headers have whole seconds, so only the tag can tell the two apart."""
 
     tag: str
     modified: int | None
@@ -28,13 +28,13 @@ class Version:
     @property
     def headers(self) -> dict[str, str]:
         found = {"ETag": self.tag, "Expires": http_date(self.expires)}
-        # Times of a stream may be those of tomorrow; what was sent has been modified by now at the latest.
+        # Event time may be in the future, but Last-Modified may not.
         if self.modified is not None:
             found["Last-Modified"] = http_date(min(self.modified, time.time_ns() // 1000))
         return found
 
     def is_known(self, headers: Mapping[str, str]) -> bool:
-        """Whether a client says that it has this; a tag says more than a date."""
+        """True if the client has this version already. A tag counts more than a date."""
         tags = headers.get("if-none-match")
         if tags is not None:
             return tags.strip() == "*" or self.tag in _TAG.findall(tags)
@@ -53,5 +53,5 @@ def tag_of(body: bytes) -> str:
 
 
 def http_date(moment: int) -> str:
-    """A time as headers have it; they know no times before 1970 and none after 9999."""
+    """A time as headers write it. They have no times before 1970 and none after 9999."""
     return formatdate(min(max(moment // SECOND, 0), 253_402_300_799), usegmt=True)

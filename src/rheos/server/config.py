@@ -1,6 +1,8 @@
 """The configuration: a TOML file comes in, a Config goes out, or an error that names the key.
 
-Every key is described in docs/configuration.md; a test compares the two.
+`Settings` is the file as it is written. `Config` is what the server works with: paths are found, files of
+queries are read, texts are windows and lengths of time. docs/configuration.md describes every key; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -10,29 +12,28 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
+import msgspec
 import pyoxigraph as ox
+from msgspec import Struct, field
 
 from rheos import durations
-from rheos.algebra.entailment import ENTAILMENTS
 from rheos.algebra.streams import PhysicalWindow, Window
-from rheos.engine import DIALECTS
 from rheos.errors import RheosError
-from rheos.server import windows
+from rheos.server import models, windows
 from rheos.server.limits import Limits
+from rheos.server.models import Entailment, Port, Text, Texts, Truth
 from rheos.server.state import Asked
 
 DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
-EXECUTIONS = ("auto", "task", "catalyst")
 
-# These are addresses of the server's own.
+# The server itself has these addresses.
 RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "queries"}
 RESERVED |= {"robots.txt", "sparql", "static", "streams", "trdf"}
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,99}")
 
 T = TypeVar("T")
 
@@ -41,10 +42,64 @@ class ConfigError(RheosError):
     """The configuration is wrong: which file, which key, and why."""
 
 
+# --- the file ----------------------------------------------------------------------------------------
+
+
+class Common(Struct, frozen=True, kw_only=True):
+    """The settings that mean the same in the file and in the server. `base` is the beginning of all
+    addresses of the server; without one, host and port are."""
+
+    host: Text = "127.0.0.1"
+    port: Port = 8080
+    base: Text | None = None
+    token: Text | None = None
+    execution: models.Execution = "auto"
+    entailment: Entailment = "none"
+    limits: Limits = Limits()
+
+
+class DataTable(Struct, frozen=True):
+    """`[data]`: the static data."""
+
+    default: Texts = ()
+    graphs: dict[str, Text] = field(default_factory=dict)
+    folder: Text | None = None
+
+
+class StreamTable(models.StreamDescription, frozen=True):
+    """`[streams.NAME]`: either a source or a stream that clients push to."""
+
+    source: Text | None = None
+    push: Truth = False
+    follow: Truth = False
+
+
+class QueryTable(Struct, frozen=True):
+    """`[queries.NAME]`: a query, either in a file or here."""
+
+    file: Text | None = None
+    text: Text | None = None
+    dialect: models.Dialect = "auto"
+    entailment: Entailment | None = None
+
+
+class Settings(Common, frozen=True, kw_only=True):
+    """The file."""
+
+    state: Text = "rheos-state"
+    window: models.Window | None = None
+    data: DataTable = DataTable()
+    streams: dict[str, StreamTable] = field(default_factory=dict)
+    queries: dict[str, QueryTable] = field(default_factory=dict)
+
+
+# --- what the server works with ----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """A stream: a source to read, or without one a stream that clients push to. `lateness` is in µs, and so
-    is `ahead`, where `auto` leaves it to the kind of the stream and None is without a bound."""
+    """A stream that has a source, or that clients push to. `lateness` and `ahead` are in µs, `idle` is in
+    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream."""
 
     name: str
     source: str | None = None
@@ -62,6 +117,8 @@ class StreamConfig:
 
 @dataclass(frozen=True, slots=True)
 class QueryConfig:
+    """A query of the configuration."""
+
     name: str
     text: str
     dialect: str = "auto"
@@ -72,25 +129,16 @@ class QueryConfig:
         return Asked(self.text, self.dialect, self.entailment)
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What a server is told. `base` is what its addresses begin with; without one, that is where it listens.
-    `state` is the folder in which all is that survives it."""
+class Config(Common, frozen=True, kw_only=True):
+    """All that a server is told. The folder `state` holds everything that survives the process."""
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    base: str | None = None
-    token: str | None = None
     state: Path = Path("rheos-state")
-    execution: str = "auto"
-    entailment: str = "none"
     window: Window = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
     graphs: Mapping[str, str] = field(default_factory=dict)
     load_folder: Path | None = None
     streams: tuple[StreamConfig, ...] = ()
     queries: tuple[QueryConfig, ...] = ()
-    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
@@ -107,19 +155,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def check_name(name: str) -> str:
-    """The name of a stream or a query; ValueError if it cannot be one."""
-    if NAME.fullmatch(name) is None:
-        raise ValueError(
-            "a name has at most 100 letters, digits and . _ ~ -, and begins with a letter or digit"
-        )
-    if name.lower() in RESERVED:
-        raise ValueError(f"{name} is an address of the server's own; take another name")
-    return name
-
-
 def read(path: Path) -> Config:
-    """The configuration in a file; paths in it are relative to its folder."""
+    """Read a file. Paths in it are relative to its folder."""
     try:
         content = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
@@ -129,223 +166,183 @@ def read(path: Path) -> Config:
     return config_of(content, str(path), path.parent)
 
 
-def config_of(content: Mapping[str, Any], name: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
-    top = _Table(content, name, "")
-    data = top.table("data")
-    streams, queries = top.table("streams"), top.table("queries")
-    found: dict[str, Any] = {
-        "host": top.take("host", _text),
-        "port": top.take("port", _port),
-        "base": top.take("base", _base),
-        "token": top.take("token", _token),
-        "state": top.take("state", lambda value: folder / _text(value)) or folder / "rheos-state",
-        "execution": top.take("execution", _one_of(EXECUTIONS)),
-        "entailment": top.take("entailment", _one_of(ENTAILMENTS)),
-        "window": top.take("window", _window),
-        "data": data.take("default", lambda value: tuple(_path(folder, item) for item in _texts(value))),
-        "graphs": _graphs(data.table("graphs"), folder),
-        "load_folder": data.take("folder", lambda value: folder / _text(value)),
-        "streams": tuple(_stream(streams.table(name), name, folder) for name in list(streams.left)),
-        "queries": tuple(_query(queries.table(name), name, folder) for name in list(queries.left)),
-        "limits": _limits(top.table("limits")),
-    }
-    data.done()
-    top.done()
-    both = {stream.name for stream in found["streams"]} & {query.name for query in found["queries"]}
+def config_of(content: Mapping[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
+    top = Place(file)
+    given: Settings = read_table(Settings, content, top)
+    found = {key: getattr(given, key) for key in Common.__struct_fields__}
+    found["base"] = top.value("base", base, given.base)
+    found["token"] = top.value("token", token, given.token)
+    files = (given.data.default,) if isinstance(given.data.default, str) else given.data.default
+    for iri in given.data.graphs:
+        top.under("data").under("graphs").check(absolute_iri, iri)
+    both = given.streams.keys() & given.queries.keys()
     if both:
-        raise ConfigError(f"{name}: {', '.join(sorted(both))} is the name of a stream and of a query")
+        raise top.error(f"{', '.join(sorted(both))} is the name of a stream and of a query")
+    streams = (_stream(table, name, top, folder) for name, table in given.streams.items())
+    queries = (_query(table, name, top, folder) for name, table in given.queries.items())
+    found |= {"streams": tuple(streams), "queries": tuple(queries)}
+    found["window"] = top.value("window", windows.read, given.window) or DEFAULT_WINDOW
     try:
-        return Config(**{key: value for key, value in found.items() if value is not None})
+        return Config(
+            **found,
+            state=folder / given.state,
+            data=tuple(str(folder / file) for file in files),
+            graphs={iri: str(folder / file) for iri, file in given.data.graphs.items()},
+            load_folder=None if given.data.folder is None else folder / given.data.folder,
+        )
     except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
-
-
-def _stream(table: _Table, name: str, folder: Path) -> StreamConfig:
-    table.check(lambda: check_name(name))
-    push, source = table.take("push", _truth), table.take("source", _text)
-    if bool(push) == (source is not None):
-        raise table.error('a stream has either a source = "…" or push = true')
-    if source == "-":
-        raise table.error("standard input cannot be a stream of a server; use push = true")
-    if source is not None and "://" not in source:
-        source = _path(folder, source)
-    has_bound = "ahead" in table.left
-    ahead = table.take(
-        "ahead", lambda value: None if value == "none" else durations.microseconds(_text(value))
-    )
-    found = StreamConfig(
-        name,
-        source,
-        table.take("iri", _iri),
-        table.take("lateness", lambda value: durations.microseconds(_text(value))) or 0,
-        table.take("idle", lambda value: durations.microseconds(_text(value)) / 1e6),
-        table.take("follow", _truth) or False,
-        table.take("window", _window),
-        ahead if has_bound else "auto",
-    )
-    table.done()
-    return found
+        raise top.error(str(error)) from None
 
 
 def stream_of(name: str, content: Mapping[str, Any]) -> StreamConfig:
-    """A push stream as a client describes it, with the keys that a configuration has for one."""
+    """A push stream as a client describes it."""
     refused = [key for key in ("source", "follow", "push") if key in content]
     if refused:
         raise ConfigError(f"{', '.join(refused)}: only the configuration can say that; this is a push stream")
-    return _stream(_Table({**content, "push": True}, "", f"streams.{name}"), name, Path())
+    given = read_table(models.StreamDescription, content, Place("", f"streams.{name}"))
+    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), Path())
 
 
-def _query(table: _Table, name: str, folder: Path) -> QueryConfig:
-    table.check(lambda: check_name(name))
-    file, text = table.take("file", _text), table.take("text", _text)
-    if (file is None) == (text is None):
-        raise table.error('a query has either a file = "…" or its text = "…"')
+def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamConfig:
+    place, source = top.under("streams").under(name), given.source
+    place.check(check_name, name)
+    if given.push == (source is not None):
+        raise place.error('a stream has either a source = "…" or push = true')
+    if source == "-":
+        raise place.error("standard input cannot be a stream of a server; use push = true")
+    if source is not None and "://" not in source:
+        source = str(folder / source)
+    idle = place.value("idle", durations.microseconds, given.idle)
+    ahead = place.value("ahead", bound, given.ahead)
+    return StreamConfig(
+        name,
+        source,
+        iri=place.value("iri", absolute_iri, given.iri),
+        lateness=place.value("lateness", durations.microseconds, given.lateness) or 0,
+        idle=None if idle is None else idle / 1e6,
+        follow=given.follow,
+        window=place.value("window", windows.read, given.window),
+        ahead="auto" if given.ahead is None else ahead,
+    )
+
+
+def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfig:
+    place = top.under("queries").under(name)
+    place.check(check_name, name)
+    if (given.file is None) == (given.text is None):
+        raise place.error('a query has either a file = "…" or its text = "…"')
+    text = given.text
     if text is None:
-        path = folder / str(file)
+        path = folder / str(given.file)
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
-            raise table.error(f"{path}: {reason}") from None
-    dialect = table.take("dialect", _one_of(DIALECTS)) or "auto"
-    entailment = table.take("entailment", _one_of(ENTAILMENTS))
-    table.done()
-    return QueryConfig(name, text, dialect, entailment)
+            raise place.error(f"{path}: {reason}") from None
+    return QueryConfig(name, text, given.dialect, given.entailment)
 
 
-def _graphs(table: _Table, folder: Path) -> dict[str, str]:
-    for iri in table.left:
-        table.check(lambda iri=iri: _iri(iri))  # type: ignore[misc]
-    found = {iri: table.take(iri, lambda value: _path(folder, _text(value))) for iri in list(table.left)}
-    return {iri: path for iri, path in found.items() if path is not None}
+# --- tables and their models -------------------------------------------------------------------------
 
 
-def _limits(table: _Table) -> Limits:
-    kinds = {item.name: _seconds if item.type == "float" else _count for item in fields(Limits)}
-    found = {name: table.take(name, kind) for name, kind in kinds.items()}
-    table.done()
-    return Limits(**{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
+class Place(NamedTuple):
+    """A table of a file, for errors to name."""
 
+    file: str
+    name: str = ""
 
-class _Table:
-    """A table of the file: keys are taken out of it, and none may be left over."""
+    def under(self, key: str) -> Place:
+        return Place(self.file, f"{self.name}.{key}" if self.name else key)
 
-    def __init__(self, content: Mapping[str, Any], file: str, name: str) -> None:
-        self.left = dict(content)
-        self._file, self._name = file, name
-        self._known: list[str] = []
+    def error(self, message: str) -> ConfigError:
+        where = f"{self.file}: " if self.file else ""
+        return ConfigError(f"{where}[{self.name}] {message}" if self.name else f"{where}{message}")
 
-    def take(self, key: str, read: Callable[[Any], T]) -> T | None:
-        self._known.append(key)
-        if key not in self.left:
-            return None
-        value = self.left.pop(key)
+    def value(self, key: str, read: Callable[[str], T], text: str | None) -> T | None:
+        """What a text says; the text of a key that is not there says nothing."""
         try:
-            return read(value)
+            return None if text is None else read(text)
         except ValueError as error:
             raise self.error(f"{key}: {error}") from None
 
-    def table(self, key: str) -> _Table:
-        self._known.append(key)
-        content = self.left.pop(key, {})
-        if not isinstance(content, dict):
-            raise self.error(f"{key} is a table, [{self._under(key)}], not a value")
-        return _Table(content, self._file, self._under(key))
-
-    def check(self, check: Callable[[], object]) -> None:
+    def check(self, read: Callable[[str], object], name: str) -> None:
+        """Check the name of a table."""
         try:
-            check()
+            read(name)
         except ValueError as error:
             raise self.error(str(error)) from None
 
-    def done(self) -> None:
-        for key in self.left:
-            near = difflib.get_close_matches(key, self._known, 1)
-            meant = f"did you mean {near[0]}?" if near else f"there is {', '.join(sorted(self._known))}"
-            raise self.error(f"unknown key {key!r}: {meant}")
 
-    def error(self, message: str) -> ConfigError:
-        where = f"{self._file}: " if self._file else ""
-        return ConfigError(f"{where}[{self._name}] {message}" if self._name else f"{where}{message}")
-
-    def _under(self, key: str) -> str:
-        return f"{self._name}.{key}" if self._name else key
-
-
-# --- values: each gives what it is for, or a ValueError ----------------------------------------------
+def read_table(model: Any, content: Any, place: Place) -> Any:
+    """A table as its model. msgspec checks single values only: it would not say in which table one is."""
+    if get_origin(model) is dict:
+        known = dict.fromkeys(content, get_args(model)[1])
+    else:
+        known = {item.name: item.type for item in msgspec.structs.fields(model)}
+    for key in (key for key in content if key not in known):
+        near = difflib.get_close_matches(key, known, 1)
+        meant = f"did you mean {near[0]}?" if near else f"there is {', '.join(sorted(known))}"
+        raise place.error(f"unknown key {key!r}: {meant}")
+    return model(**{key: _value(known[key], key, value, place) for key, value in content.items()})
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"expected a text, not {value!r}")
-    return value
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [_text(value)]
-    if not isinstance(value, list):
-        raise ValueError(f"expected a text or a list of texts, not {value!r}")
-    return [_text(item) for item in value]
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, not {value!r}")
-    return value
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"expected a whole number, not {value!r}")
-    return value
-
-
-def _seconds(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-        raise ValueError(f"expected a number of seconds, not {value!r}")
-    return float(value)
-
-
-def _port(value: Any) -> int:
-    if _count(value) > 65535:
-        raise ValueError(f"expected a port, not {value!r}")
-    return int(value)
-
-
-def _token(value: Any) -> str:
-    if not re.fullmatch(r"[!-~]{8,}", _text(value)):
-        raise ValueError("a token has at least 8 characters of ASCII, and no spaces")
-    return str(value)
-
-
-def _iri(value: Any) -> str:
+def _value(model: Any, key: str, value: Any, place: Place) -> Any:
+    if get_origin(model) is dict or (isinstance(model, type) and issubclass(model, Struct)):
+        if not isinstance(value, dict):
+            raise place.error(f"{key} is a table, [{place.under(key).name}], not a value")
+        return read_table(model, value, place.under(key))
     try:
-        return ox.NamedNode(_text(value)).value
-    except ValueError:
-        raise ValueError(f"expected an absolute IRI, not {value!r}") from None
+        return msgspec.convert(value, model)
+    except msgspec.ValidationError:
+        raise place.error(f"{key}: expected {_title(model)}, not {value!r}") from None
 
 
-def _base(value: Any) -> str:
-    if not re.fullmatch(r"https?://[^/?#]+(?:/[^?#]*)?/", _iri(value)):
+def _title(model: Any) -> str:
+    """What a type is in words."""
+    for part in (model, *get_args(model)):
+        if get_origin(part) is Literal:
+            return f"one of {', '.join(get_args(part))}"
+        for meta in getattr(part, "__metadata__", ()):
+            return str(meta.title)
+    raise TypeError(f"{model} has no title")
+
+
+# --- texts: each of these gives what a text means, or a ValueError ---------------------------------------
+
+
+def check_name(name: str) -> str:
+    """The name of a stream or a query."""
+    if re.fullmatch(models.NAME, name) is None:
         raise ValueError(
-            f"expected an address that begins with http: or https: and ends with a slash, not {value!r}"
+            "a name has at most 100 letters, digits and . _ ~ -, and begins with a letter or digit"
         )
-    return str(value)
+    if name.lower() in RESERVED:
+        raise ValueError(f"{name} is an address of the server's own; take another name")
+    return name
 
 
-def _window(value: Any) -> Window:
-    return windows.read(_text(value))
+def token(text: str) -> str:
+    # The message does not repeat it: logs are no place for a secret.
+    if not re.fullmatch(r"[!-~]{8,}", text):
+        raise ValueError("a token has at least 8 characters of ASCII, and no spaces")
+    return text
 
 
-def _path(folder: Path, value: str) -> str:
-    return str(folder / value)
+def absolute_iri(text: str) -> str:
+    try:
+        return ox.NamedNode(text).value
+    except ValueError:
+        raise ValueError(f"expected an absolute IRI, not {text!r}") from None
 
 
-def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value not in known:
-            raise ValueError(f"expected one of {', '.join(known)}, not {value!r}")
-        return str(value)
+def base(text: str) -> str:
+    if not re.fullmatch(r"https?://[^/?#]+(?:/[^?#]*)?/", absolute_iri(text)):
+        raise ValueError(
+            f"expected an address that begins with http: or https: and ends with a slash, not {text!r}"
+        )
+    return text
 
-    return read
+
+def bound(text: str) -> int | None:
+    """How far ahead of the clock elements may be; None is without a bound."""
+    return None if text == "none" else durations.microseconds(text)

@@ -1,26 +1,24 @@
-"""Control of queries and streams: PUT, POST and DELETE of their names come in and become calls of the host;
-lists of them go out as JSON."""
+"""Control: PUT, POST and DELETE change queries and streams, and /queries and /streams list them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from rheos.answers.continuous import time_text
-from rheos.runtime.metrics import Metrics, QueryMetrics, StreamMetrics
-from rheos.server import limits, push, windows
+from rheos.runtime.driver.metrics import Metrics, QueryMetrics, StreamMetrics
+from rheos.server import limits, models, push, windows
 from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
 from rheos.server.events import Subscribers
 from rheos.server.host import Host, Query, Stream
+from rheos.server.metrics import Counters
 from rheos.server.negotiation import media_type
 from rheos.server.problems import Problem
-from rheos.server.reports import Counters
 
 _COMMANDS = {"start": True, "stop": False}
 _RESET = b"reset"
@@ -29,6 +27,8 @@ _STREAM_JSON = "application/json"
 
 @dataclass(frozen=True)
 class Control:
+    """The handlers of `/name` that write, and of the lists."""
+
     host: Host
     access: Access
     counters: Counters
@@ -47,11 +47,11 @@ class Control:
         text = await limits.text(request, self.host.limits.query)
         if media_type(request.headers.get("content-type")) == _STREAM_JSON:
             new = await run_in_threadpool(self._put_stream, name, text)
-            shown = self._stream(self.host.streams[name], self.host.metrics())
+            shown: models.Stream | models.Query = self._stream(self.host.streams[name], self.host.metrics())
         else:
             new = await run_in_threadpool(self.host.put_query, name, limits.asked(request, text))
             shown = self._query(self.host.queries[name])
-        return JSONResponse(shown, 201 if new else 200, {"Location": f"/{name}"})
+        return models.reply(shown, 201 if new else 200, {"Location": f"/{name}"})
 
     def _put_stream(self, name: str, text: str) -> bool:
         try:
@@ -86,19 +86,19 @@ class Control:
                 push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog, *clock
             )
         except Problem as problem:
-            stream.refused += len(problem.more.get("bad", ()))
-            self.counters.pushed(name, 0, len(problem.more.get("bad", ())))
+            stream.refused += len(problem.bad)
+            self.counters.pushed(name, 0, len(problem.bad))
             raise
         stream.refused += len(accepted.bad)
         self.counters.pushed(name, accepted.elements, len(accepted.bad) + accepted.ahead)
-        return JSONResponse(accepted.json(), 202)
+        return models.reply(accepted.json(), 202)
 
     async def _reset(self, name: str) -> Response:
         try:
             await run_in_threadpool(self.host.reset_stream, name)
-        except KeyError:  # it went meanwhile
+        except KeyError:  # another client has deleted it
             raise Problem(404, f"There is no {name}") from None
-        return JSONResponse(self._stream(self.host.streams[name], self.host.metrics()))
+        return models.reply(self._stream(self.host.streams[name], self.host.metrics()))
 
     async def _command(self, request: Request, name: str) -> Response:
         content = await limits.body(request, self.host.limits.query)
@@ -107,9 +107,9 @@ class Control:
             raise Problem(400, "There is no such command", f"the body is {' or '.join(_COMMANDS)}")
         try:
             await run_in_threadpool(lambda: self.host.run_query(name, run=_COMMANDS[command]))
-        except KeyError:  # it went meanwhile
+        except KeyError:  # another client has deleted it
             raise Problem(404, f"There is no query {name}") from None
-        return JSONResponse(self._query(self.host.queries[name]))
+        return models.reply(self._query(self.host.queries[name]))
 
     # --- DELETE --------------------------------------------------------------------------------------
 
@@ -127,61 +127,63 @@ class Control:
 
     async def queries(self, request: Request) -> Response:
         found = [self._query(query) for query in list(self.host.queries.values())]
-        return JSONResponse({"queries": found}, headers={"Cache-Control": "no-cache"})
+        return models.reply(models.Queries(found), headers={"Cache-Control": "no-cache"})
 
     async def streams(self, request: Request) -> Response:
         metrics = self.host.metrics()
         found = [self._stream(stream, metrics) for stream in list(self.host.streams.values())]
-        found += [self._derived(query) for query in list(self.host.queries.values()) if query.stream]
-        return JSONResponse({"streams": found}, headers={"Cache-Control": "no-cache"})
+        made = [(query, query.stream) for query in list(self.host.queries.values())]
+        found += [self._derived(query, iri) for query, iri in made if iri]
+        return models.reply(models.Streams(found), headers={"Cache-Control": "no-cache"})
 
-    def _query(self, query: Query) -> dict[str, Any]:
+    def _query(self, query: Query) -> models.Query:
         handle = query.handle
         metrics = QueryMetrics() if handle is None else handle.metrics
-        return {
-            "name": query.name,
-            "text": query.kept.text,
-            "dialect": query.kept.dialect,
-            "entailment": self.host.entailment_of(query.kept.asked),
-            "kind": None if handle is None else handle.kind,
-            "variables": [] if handle is None else list(handle.info.columns),
-            "stream": query.stream,
-            "running": handle is not None and handle.running,
-            "error": query.failure,
-            "instants": metrics.instants,
-            "rows": metrics.rows,
-            "milliseconds": metrics.milliseconds,
-            "execution": metrics.execution,
-            "subscribers": self.subscribers.counts().get(query.name, 0),
-            "rates": self.host.rates.of(query.name),
-        }
+        return models.Query(
+            name=query.name,
+            text=query.kept.text,
+            dialect=query.kept.dialect,
+            entailment=self.host.entailment_of(query.kept.asked),
+            kind=None if handle is None else handle.kind,
+            variables=[] if handle is None else list(handle.info.columns),
+            stream=query.stream,
+            running=handle is not None and handle.running,
+            error=query.failure,
+            instants=metrics.instants,
+            rows=metrics.rows,
+            milliseconds=metrics.milliseconds,
+            execution=metrics.execution,
+            sharding=metrics.sharding,
+            subscribers=self.subscribers.counts().get(query.name, 0),
+            rates=self.host.rates.of(query.name),
+        )
 
-    def _stream(self, stream: Stream, all: Metrics) -> dict[str, Any]:
+    def _stream(self, stream: Stream, all: Metrics) -> models.Stream:
         metrics = all.streams.get(stream.iri, StreamMetrics())
-        return {
-            "name": stream.name,
-            "iri": stream.iri,
-            "kind": "push" if stream.log is not None else "source",
-            "window": windows.path_of(self.host.window_of(stream.name)),
-            "elements": metrics.read,
-            "late": metrics.late,
-            "bad": metrics.bad,
-            "ahead": metrics.ahead,
-            "rate": metrics.rate,
-            "lag": metrics.lag,
-            "held": metrics.live,
-            "time": None if metrics.event_time is None else time_text(metrics.event_time),
-            "ended": metrics.ended,
-            "rates": self.host.rates.of(stream.name),
-        }
+        return models.Stream(
+            name=stream.name,
+            iri=stream.iri,
+            kind="push" if stream.log is not None else "source",
+            window=windows.path_of(self.host.window_of(stream.name)),
+            elements=metrics.read,
+            late=metrics.late,
+            bad=metrics.bad,
+            ahead=metrics.ahead,
+            rate=metrics.rate,
+            lag=metrics.lag,
+            held=metrics.live,
+            time=None if metrics.event_time is None else time_text(metrics.event_time),
+            ended=metrics.ended,
+            rates=self.host.rates.of(stream.name),
+        )
 
-    def _derived(self, query: Query) -> dict[str, Any]:
+    def _derived(self, query: Query, iri: str) -> models.Stream:
         metrics = QueryMetrics() if query.handle is None else query.handle.metrics
-        return {
-            "name": query.name,
-            "iri": query.stream,
-            "kind": "derived",
-            "window": windows.path_of(self.host.window_of(query.name)),
-            "elements": metrics.rows,
-            "rates": self.host.rates.of(query.name),
-        }
+        return models.Stream(
+            name=query.name,
+            iri=iri,
+            kind="derived",
+            window=windows.path_of(self.host.window_of(query.name)),
+            elements=metrics.rows,
+            rates=self.host.rates.of(query.name),
+        )

@@ -1,5 +1,4 @@
-"""More about queries, for pages and whoever writes one: how a query is answered, its last answers, and what
-would become of a text that is not registered yet."""
+"""Details of queries: plans, last answers, and dry runs of texts that are not registered."""
 
 from __future__ import annotations
 
@@ -13,11 +12,11 @@ import anyio
 from anyio import to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from rheos.answers.formatter import Formatter
-from rheos.runtime.registry import Handle
-from rheos.server import limits
+from rheos.runtime.driver.handle import Handle
+from rheos.server import limits, models
 from rheos.server.access import Access
 from rheos.server.host import Host, Query
 from rheos.server.problems import Problem
@@ -25,60 +24,62 @@ from rheos.server.state import Asked
 
 _NO_CACHE = {"Cache-Control": "no-cache"}
 _MOST_ANSWERS = 1000
-_SHOWN = 100  # rows of a trial
-_LONGEST = 10.0  # seconds of one
-_LOOK = 0.05
+_SHOWN = 100  # rows of a dry run
+_LONGEST = 10.0  # seconds of a dry run
+_LOOK = 0.05  # seconds between two looks for answers
 
 
 @dataclass(frozen=True)
 class Details:
+    """`/name/plan`, `/name/answers` and `/check`. Only two dry runs are done at a time."""
+
     host: Host
     access: Access
     trials: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(2))
 
     async def plan(self, request: Request) -> Response:
-        """How a query is answered, in parts with titles."""
+        """The plan of a query, in parts with titles."""
         query = self._query(request)
         parts = await run_in_threadpool(self._explanation, query.kept.asked)
         if query.handle is not None and query.handle.plan:
             parts["last batch"] = query.handle.plan
-        return JSONResponse({"name": query.name, "plan": parts}, headers=_NO_CACHE)
+        return models.reply(models.Plan(query.name, parts), headers=_NO_CACHE)
 
     async def answers(self, request: Request) -> Response:
-        """The last answers of a query that are kept, each with its number, and the number of the last."""
+        """The last answers of a query, each with its number."""
         name = self._query(request).name
         most = number_of(request, "most", 100, _MOST_ANSWERS)
         found = await run_in_threadpool(self.host.answers.latest, name, most)
         shown = [{"id": line.number, **json.loads(line.text)} for line in found]
         last = found[-1].number if found else self.host.answers.last(name)
-        return JSONResponse({"last": last, "answers": shown}, headers=_NO_CACHE)
+        return models.reply(models.Answers(last, shown), headers=_NO_CACHE)
 
     async def check(self, request: Request) -> Response:
-        """What a text would do: its plan, and on trial what it answers within some seconds. Nothing is
-        registered under its name, and nobody else sees what it answers."""
+        """A dry run: the plan of a text and, if the client wants to wait, its first answers. Nothing is
+        registered under its name, and nobody else sees the answers."""
         self.access.write(request)
         text = await limits.text(request, self.host.limits.query)
         asked = limits.asked(request, text)
         name = request.query_params.get("name", "query")
         seconds = number_of(request, "seconds", 0, int(_LONGEST))
         found = await to_thread.run_sync(lambda: self._checked(name, asked, seconds), limiter=self.trials)
-        return JSONResponse(found, headers=_NO_CACHE)
+        return models.reply(found, headers=_NO_CACHE)
 
-    def _checked(self, name: str, asked: Asked, seconds: float) -> dict[str, Any]:
+    def _checked(self, name: str, asked: Asked, seconds: float) -> models.Check:
         checked = self.host.check_query(name, asked)
         answers, error = list[dict[str, Any]](), None
         if seconds:
             with self.host.trial(checked, asked, f"trial/{uuid.uuid4().hex}") as handle:
                 answers = first_answers(handle, name, seconds)
                 error = handle.metrics.failure
-        return {
-            "kind": checked.kind,
-            "variables": list(checked.info.columns),
-            "streams": sorted(stream[1:-1] for stream in checked.registered.streams),
-            "plan": self._explanation(asked),
-            "answers": answers,
-            "error": error,
-        }
+        return models.Check(
+            kind=checked.kind,
+            variables=list(checked.info.columns),
+            streams=sorted(stream[1:-1] for stream in checked.registered.streams),
+            plan=self._explanation(asked),
+            answers=answers,
+            error=error,
+        )
 
     def _explanation(self, asked: Asked) -> dict[str, str]:
         return self.host.engine.explanation(
@@ -97,7 +98,7 @@ class Details:
 
 
 def first_answers(handle: Handle, name: str, seconds: float) -> list[dict[str, Any]]:
-    """What a query answers first, if it does within so long, in the form that events have."""
+    """The first answers of a query, in the form of events. Waits some seconds for them."""
     until = time.monotonic() + seconds
     while not any(len(answer.table) for answer in handle.results) and time.monotonic() < until:
         time.sleep(_LOOK)
@@ -109,6 +110,7 @@ def first_answers(handle: Handle, name: str, seconds: float) -> list[dict[str, A
 
 
 def number_of(request: Request, name: str, default: int, most: int) -> int:
+    """A parameter that is a whole number; `most` if it is larger."""
     given = request.query_params.get(name)
     if given is None:
         return default

@@ -1,7 +1,7 @@
-"""Answers as they come: requests for the events of a query come in, streams of Server-Sent Events go out.
+"""Events: sends the answers of a query to its subscribers as they come (Server-Sent Events).
 
-Every subscriber reads the log of answers at its own pace, and only its own connection waits for it. One that
-takes nothing for too long is cut off; it may come back and go on with the last number that it has.
+Every subscriber reads the answer log at its own pace, so a slow one holds up nobody else. A subscriber that
+takes nothing for too long is cut off. It may come back and go on after the last number that it has.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ _RETRY = 2000  # milliseconds after which a client comes back
 
 
 class Connection(Protocol):
-    """What the web server knows of a connection, in the state of a request."""
+    """The part of a connection of the web server that is used here. `serve` puts it into every request."""
 
     transport: asyncio.Transport
 
 
 @dataclass
 class Subscribers:
-    """Who is there. It belongs to the event loop; `changed` may be called from elsewhere."""
+    """All subscribers, by query. It belongs to the event loop; only `changed` may be called from other
+    threads."""
 
     loop: asyncio.AbstractEventLoop
     waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
@@ -43,11 +44,11 @@ class Subscribers:
     closing: bool = False
 
     def changed(self, names: set[str]) -> None:
-        with suppress(RuntimeError):  # the loop has ended before the engine
+        with suppress(RuntimeError):  # the event loop ends before the engine
             self.loop.call_soon_threadsafe(self._wake, names)
 
     def close(self) -> None:
-        """Let all of them go, so that the server can end."""
+        """End all connections, so that the server can end."""
         self.closing = True
         self._wake(set(self.waiting))
 
@@ -84,13 +85,13 @@ class Events:
         if given and not (given.isascii() and given.isdecimal() and len(given) < 19):
             raise Problem(400, "There is no such event", f"Last-Event-ID is a number, not {given!r}")
         last = answers.last(name)
-        # A number from the future is of a log that was lost with its machine.
+        # A number that is too large comes from an older log that was lost.
         after = min(int(given), last) if given else last
         return EventStream(self.host, self.subscribers, name, after)
 
 
 class EventStream(Response):
-    """The answers of a query behind a number, for as long as the client stays."""
+    """The answers of a query after a number, for as long as the client stays."""
 
     def __init__(self, host: Host, subscribers: Subscribers, name: str, after: int) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -133,7 +134,7 @@ class EventStream(Response):
             more.clear()
             found = self._answers.after(self._name, self._after, _PIECE)
             if found is None:
-                break  # the query is no longer there
+                break  # the query was deleted
             if found:
                 await sending.send(b"".join(map(event, found)))
                 self._after = found[-1].number
@@ -153,7 +154,7 @@ class EventStream(Response):
 
 @dataclass(frozen=True)
 class Sending:
-    """A way to the client that may not be blocked for longer than so many seconds."""
+    """Sends to a client. `limit` ends the connection if it takes nothing for `slow` seconds."""
 
     to_client: Send
     limit: asyncio.Timeout
@@ -170,13 +171,13 @@ def event(line: Line) -> bytes:
 
 
 def failed(query: str, failure: str) -> bytes:
-    """What tells a client that nothing more comes, unless somebody starts the query again."""
+    """The event that says that the query has failed: nothing more comes until somebody starts it again."""
     content = json.dumps({"query": query, "failure": failure}, ensure_ascii=False)
     return f"event: failed\ndata: {content}\n\n".encode()
 
 
 def gap(after: int, until: int) -> bytes:
-    """What tells a client that it has missed something."""
+    """The event that says that some answers between are no longer kept."""
     return f"event: gap\ndata: {json.dumps({'after': after, 'until': until})}\n\n".encode()
 
 
@@ -187,7 +188,7 @@ async def disconnected(receive: Receive, more: asyncio.Event) -> None:
 
 
 def abort(scope: Scope) -> None:
-    """End a connection without waiting for what it has not taken."""
+    """End a connection at once, with what the client has not taken."""
     state: Mapping[str, Any] = scope.get("state", {})
     connection: Connection | None = state.get("connection")
     if connection is not None:

@@ -1,5 +1,5 @@
-"""Streams as RDF (Streaming Linked Data, section 3): what a window holds comes in, the s-graph that describes
-it goes out; a moment comes in, the i-graph with its triples goes out. And how each is written.
+"""Streams as RDF graphs (Streaming Linked Data, section 3). The s-graph describes what is in a window, and
+the i-graph holds the triples of a moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLD = windows.SLD
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 PROV = "http://www.w3.org/ns/prov#"
 
-# By the media type; the first is what those get who do not say.
+# By media type. A client that does not choose gets the first.
 FORMATS: dict[str, ox.RdfFormat] = {
     format.media_type: format
     for format in (
@@ -31,7 +31,8 @@ FORMATS: dict[str, ox.RdfFormat] = {
         ox.RdfFormat.RDF_XML,
     )
 }
-# In these a graph has its name; in JSON-LD too, but whoever reads it looks for triples in the default graph.
+# In these formats a graph has its name. JSON-LD could do that too, but its readers expect triples in the
+# default graph.
 _NAMING = (ox.RdfFormat.TRIG, ox.RdfFormat.N_QUADS)
 
 _LAST_UPDATE, _EXPIRES, _WINDOW_TYPE, _WINDOW_SIZE, _RECEIVED_AT = (
@@ -43,7 +44,7 @@ _PREFIXES = {"sld": SLD, "rdfs": RDFS, "xsd": XSD, "prov": PROV}
 
 
 def moment_path(moment: int) -> str:
-    """A moment as the last part of an address."""
+    """The last part of the address of a moment."""
     return quote(time_text(moment), safe="")
 
 
@@ -54,8 +55,7 @@ def date_time(moment: int) -> ox.Literal:
 def s_graph(
     iri: str, stream: str, window: Window, content: Content | None, expires: int, format: ox.RdfFormat
 ) -> bytes:
-    """What is in a window now: `iri` is the s-graph's own, and that of the `stream` is what those of moments
-    begin with."""
+    """The s-graph of a window. `iri` is its own; the IRIs of moments begin with the IRI of the `stream`."""
     graph = ox.NamedNode(iri)
     triples = [
         ox.Triple(graph, _WINDOW_TYPE, windows.kind_of(window)),
@@ -73,8 +73,8 @@ def s_graph(
 def i_graph(
     iri: str, moment: int, triples: Iterable[Triple], seen_in: Sequence[str], format: ox.RdfFormat
 ) -> bytes:
-    """The triples of one moment, and the s-graphs through which it is seen. Its time is said in the way that
-    sources of streams understand too."""
+    """The i-graph of a moment: its triples, and the s-graphs that show it. It also says its time with
+    prov:generatedAtTime, so that it can be pushed to another stream."""
     graph = ox.NamedNode(iri)
     about = [
         ox.Triple(graph, _RECEIVED_AT, date_time(moment)),
@@ -88,10 +88,10 @@ def i_graph(
 def written(
     held: Iterable[ox.Triple], about: Iterable[ox.Triple], graph: ox.NamedNode, format: ox.RdfFormat
 ) -> bytes:
-    """A graph and what is said about it; ValueError if the format cannot hold one of its terms."""
+    """Write a graph and what is said about it. ValueError if the format cannot hold one of its terms."""
     if format in _NAMING:
         held = list(held)
-        # A graph that only speaks of itself holds what it says.
+        # An s-graph has no triples but those about itself, so these are in the named graph.
         named, default = (held, about) if held else (about, ())
         quads = [ox.Quad(t.subject, t.predicate, t.object, graph) for t in named]
         quads += [ox.Quad(*triple) for triple in default]

@@ -1,5 +1,4 @@
-"""How a server is: the counts of its streams come in now and then; what is not as it should be goes out, by
-the names of streams and queries."""
+"""Health: watches a server, and reports at /health which streams and queries have a problem."""
 
 from __future__ import annotations
 
@@ -7,6 +6,10 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rheos.server import models
 from rheos.sources.push import PushLog
 
 if TYPE_CHECKING:
@@ -18,15 +21,24 @@ _EVERY = 1.0  # seconds between two looks
 
 
 class Health:
-    """What was seen of streams in the last minute. One thread looks, any may ask."""
+    """The counts of the last minute. One thread calls `look`, any thread may ask."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._looks: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
         self._waiting: dict[str, deque[tuple[float, int]]] = {}
 
+    async def report(self, request: Request) -> Response:
+        """`/health`."""
+        if self._host.failure is not None:
+            return models.reply(models.Health("failing", self._host.failure), 503)
+        if not self._host.runs:
+            return models.reply(models.Health("starting"), 503)
+        troubles = self.troubles()
+        return models.reply(models.Health("degraded" if troubles else "ok", **troubles))
+
     def look(self) -> None:
-        """Take note of how many elements there were, and of how far push streams had been written."""
+        """Note how many elements there were so far, and how far push streams were written."""
         now = time.monotonic()
         if self._looks and now - self._looks[-1][0] < _EVERY:
             return
@@ -44,6 +56,7 @@ class Health:
         }
 
     def _still_waiting(self, name: str, log: PushLog, now: float) -> deque[tuple[float, int]]:
+        """The ends of a log at past looks, with their times, as far as the engine has not read up to them."""
         waiting = self._waiting.get(name, deque())
         taken = log.position - log.backlog
         while waiting and waiting[0][1] <= taken:
@@ -53,17 +66,18 @@ class Health:
         return waiting
 
     def troubles(self) -> dict[str, Any]:
-        """What is wrong, by the kind of the thing and its name; nothing where all is well."""
+        """What is wrong with streams and queries, by their names. Empty if all is well."""
         streams = self._dead() | self._behind()
         queries = {query.name: query.failure for query in list(self._host.queries.values()) if query.failure}
         found = {"streams": streams, "queries": queries}
         return {kind: named for kind, named in found.items() if named}
 
     def _dead(self) -> dict[str, str]:
+        """Streams that lost too many elements in the last minute."""
         looks = list(self._looks)
         found = {}
         for name, (read, dead) in looks[-1][1].items() if looks else ():
-            # A stream that came later began with nothing.
+            # A stream that is not in the first look is newer, and began with nothing.
             read_before, dead_before = looks[0][1].get(name, (0, 0))
             more, bad = read - read_before, dead - dead_before
             if bad > DEAD_SHARE * more:
@@ -73,7 +87,7 @@ class Health:
         return found
 
     def _behind(self) -> dict[str, str]:
-        """Streams whose elements wait for longer than they may: for a batch, or in the one that runs."""
+        """Streams whose elements wait too long: for the next batch, or in the batch that runs."""
         allowed, loop, now = self._host.limits.behind, self._host.engine.streaming.loop, time.monotonic()
         busy = 0.0 if loop is None else loop.busy_for
         found = dict.fromkeys(self._host.streams, busy)

@@ -1,7 +1,7 @@
-"""The host: the configuration comes in, an engine goes out that runs, is looked after, and keeps account of
-its streams and queries.
+"""The host: runs an engine with the streams and queries of a server, and starts it again when it fails.
 
-All changes go through here, one at a time, from whatever thread; each is on the disk before the call returns.
+All changes go through the host, one at a time, from any thread. A change is on the disk before the call
+returns.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 from rheos.algebra.streams import Window
 from rheos.engine import Engine
 from rheos.errors import QuerySyntaxError, RheosError
-from rheos.runtime.buffers import NEVER
-from rheos.runtime.evaluation import Evaluation
-from rheos.runtime.hosting import Hosting
-from rheos.runtime.metrics import Metrics
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.driver.hosting import Hosting
+from rheos.runtime.driver.metrics import Metrics
 from rheos.server.answers import AnswerLog, Writer
 from rheos.server.config import Config, StreamConfig, stream_of
 from rheos.server.health import Health
@@ -32,6 +30,7 @@ from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
 from rheos.sources.ahead import HOUR
 from rheos.sources.push import PushLog
+from rheos.sources.times import NEVER
 from rheos.syntax import ast, parse
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass
 class Stream:
-    """A stream with a source: `log` is that of a push stream; `described` is what a client made it of, and
-    `refused` counts the lines from clients that were no elements."""
+    """A stream from outside. A push stream has a `log`. `described` is the description from which a client
+    made it. `refused` counts the lines from clients that were no elements."""
 
     name: str
     iri: str
@@ -56,8 +55,8 @@ class Stream:
 
 @dataclass
 class Query:
-    """A registered query. One that could not be registered again after a restart has no handle, and says why
-    in `error`; so does one that the engine had to stop."""
+    """A registered query. It has no handle if it could not be registered again after a restart. `error` says
+    why it does not run."""
 
     kept: KeptQuery
     handle: Handle | None = None
@@ -69,21 +68,21 @@ class Query:
 
     @property
     def failure(self) -> str | None:
-        """Why it does not run although somebody wants it to."""
+        """Why it does not run, although it should."""
         return self.error or (None if self.handle is None else self.handle.metrics.failure)
 
     @property
     def stream(self) -> str | None:
-        """The IRI of the stream that it makes, if it makes one."""
+        """The IRI of the stream that it makes; None if it makes none."""
         derived = None if self.handle is None else self.handle.registered.derived
         return None if derived is None else derived[1:-1]
 
 
 class Host:
-    """An engine with all that is registered in it. `base` is what the addresses of the server begin with."""
+    """An engine with its streams and queries. All addresses of the server begin with `base`."""
 
     def __init__(self, config: Config, port: int, spark: SparkSession | None = None) -> None:
-        """`port` is the one that is listened on, if the configuration left it open."""
+        """`port` is the port that the server listens on: the configuration may have left it open."""
         self.config = config
         self.port = port
         self.base = config.base or address(config.host, port)
@@ -100,7 +99,7 @@ class Host:
             folder.mkdir(parents=True, exist_ok=True)
             self.engine = Engine(
                 spark,
-                execution=config.execution,  # type: ignore[arg-type]
+                execution=config.execution,
                 entailment=config.entailment,
                 base=self.base,
                 checkpoint=config.state / "engine",
@@ -117,7 +116,7 @@ class Host:
     # --- begin and end -------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Load, register and start everything that there was or that the configuration names."""
+        """Load, register and start everything that is in the configuration or was there before a restart."""
         kept = self._state.read()
         if kept is not None and kept.base != self.base:
             raise RheosError(
@@ -173,7 +172,7 @@ class Host:
         self.streams[config.name] = Stream(config.name, iri, config, pushed, described)
 
     def _queries_to_open(self, kept: Mapping[str, KeptQuery]) -> list[KeptQuery]:
-        """Those that clients have registered, and those of the configuration as they are in it now."""
+        """The queries of the configuration as they are now, and those that clients have registered."""
         configured = {query.name: query for query in self.config.queries}
         found = [query for query in kept.values() if not query.configured and query.name not in configured]
         own = []
@@ -196,7 +195,8 @@ class Host:
         return [*own, *found]
 
     def _open_queries(self, left: list[KeptQuery]) -> None:
-        """Register queries, those that read the streams of others after these."""
+        """Register queries. One that reads the stream of another comes after it, so this takes several
+        turns."""
         count = None
         while left and len(left) != count:
             count = len(left)
@@ -211,7 +211,7 @@ class Host:
             query.error = f"{kept.name} is the name of a stream now"
             return False
         try:
-            # What was taken in once is not tried out again: that may take as long as an evaluation.
+            # A query that ran before is not tried out again: that may take as long as an evaluation.
             rehearsed = not (kept.configured and kept.running)
             query.handle = self._register(kept.name, kept.asked, rehearsed=rehearsed)
         except RheosError as error:
@@ -223,7 +223,7 @@ class Host:
         return True
 
     def close(self) -> None:
-        """Stop, with all that was accepted on the disk."""
+        """Stop the engine. Everything that was accepted is on the disk."""
         with self._lock:
             if self._stopping.is_set():
                 return
@@ -231,7 +231,7 @@ class Host:
             try:
                 self.engine.close()
             except Exception as error:
-                # The signal may have reached the JVM too; what is on the disk is enough to go on.
+                # The signal may have ended the JVM too. What is on the disk is enough to go on.
                 log("the engine did not stop by itself", level="warning", error=type(error).__name__)
             for stream in self.streams.values():
                 if stream.log is not None:
@@ -247,7 +247,7 @@ class Host:
 
     @property
     def runs(self) -> bool:
-        """Whether streams flow, or have flowed to their end."""
+        """True while streams flow, and after all of them have ended."""
         loop = self.engine.streaming.loop
         return not self.streams or (loop is not None and (loop.active or loop.finished.is_set()))
 
@@ -257,14 +257,14 @@ class Host:
         return None if query is None or query.handle is None else query.handle.failure
 
     def stream_iri(self, name: str) -> str | None:
-        """The IRI of the stream of a name, be it from outside or made by a query."""
+        """The IRI of a stream, from outside or made by a query; None if there is no such stream."""
         if name in self.streams:
             return self.streams[name].iri
         query = self.queries.get(name)
         return None if query is None else query.stream
 
     def window_of(self, name: str) -> Window:
-        """The window through which a stream is seen by those who do not choose one."""
+        """The window of a stream for clients that do not choose one."""
         stream = self.streams.get(name)
         return (stream.config.window if stream else None) or self.config.window
 
@@ -279,7 +279,7 @@ class Host:
     # --- queries -------------------------------------------------------------------------------------
 
     def put_query(self, name: str, asked: Asked) -> bool:
-        """Register a query under a name, in the place of one that has it; whether it is the first."""
+        """Register a query, or replace the query of that name. True if it is new."""
         tree = self._parsed(name, asked)
         with self._lock:
             if name in self.streams:
@@ -305,14 +305,14 @@ class Host:
             return known is None
 
     def _add_query(self, name: str, asked: Asked) -> None:
-        # Its first answers may come before it is known here.
+        # The first answers may come before `register` returns.
         with self.answers.beginning(name) as since:
             kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
             with self._stored(queries={**self.queries, name: Query(kept)}):
                 self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
 
     def check_query(self, name: str, asked: Asked) -> Handle:
-        """What would be registered: a handle that is not."""
+        """Check a query; returns the handle that it would have."""
         self._parsed(name, asked)
         if name in self.streams:
             raise Problem(409, f"{name} is the name of a stream that has a source")
@@ -320,10 +320,10 @@ class Host:
 
     @contextmanager
     def trial(self, checked: Handle, asked: Asked, secret: str) -> Iterator[Handle]:
-        """A query that was checked runs as long as the block, under a name that nobody sees: it makes no
-        stream, and one of C-SPARQL sees what is still held for others."""
+        """Run a checked query during the block, under a name that nobody sees. It makes no stream. A query of
+        C-SPARQL also sees the elements that are still held for other queries."""
         tree = replace(parse(asked.text, asked.dialect), registration=None)
-        view = isinstance(checked.registered.evaluation, Evaluation)
+        view = checked.registered.operator.language == "C-SPARQL"
         handle = self.engine.streaming.register(
             tree,
             name=secret,
@@ -388,7 +388,7 @@ class Host:
         )
 
     def _check_readers(self, name: str, iri: str) -> None:
-        """A stream that other queries read cannot go; views do not count."""
+        """Refuse to take away a stream that other queries read. Views do not count."""
         readers = [
             query.name
             for query in self.queries.values()
@@ -400,7 +400,7 @@ class Host:
     # --- streams -------------------------------------------------------------------------------------
 
     def put_stream(self, name: str, described: Mapping[str, Any]) -> bool:
-        """Make a push stream; whether it is new. All streams pause while it is added."""
+        """Make a push stream. True if it is new. All streams pause while it is added."""
         config = stream_of(name, described)
         with self._lock:
             known = self.streams.get(name)
@@ -438,14 +438,14 @@ class Host:
                 stream.log.high = NEVER
 
     def clock_of(self, stream: Stream) -> int:
-        """The highest time of a stream so far, as far as it has been read."""
+        """The highest time of a stream, as far as the engine has read it."""
         loop = self.engine.streaming.loop
         progress = None if loop is None else loop.progress.get(f"<{stream.iri}>")
         return NEVER if progress is None else progress.high
 
     @contextmanager
     def _paused(self) -> Iterator[None]:
-        """A block in which no stream flows: sources cannot come or go else."""
+        """Stop all streams during the block. Sources can only come and go while nothing flows."""
         self.engine.stop()
         try:
             yield
@@ -471,7 +471,7 @@ class Host:
     def _save(
         self, queries: Mapping[str, Query] | None = None, streams: Mapping[str, Stream] | None = None
     ) -> None:
-        """Have the queries and streams on the disk: those that there are, or the given ones."""
+        """Store the queries and streams: the present ones, or the given ones."""
         queries = self.queries if queries is None else queries
         streams = self.streams if streams is None else streams
         made = {s.name: s.described for s in streams.values() if s.described is not None}
@@ -482,8 +482,8 @@ class Host:
     def _stored(
         self, queries: Mapping[str, Query] | None = None, streams: Mapping[str, Stream] | None = None
     ) -> Iterator[None]:
-        """A block that makes these the queries or streams. They are on the disk before: what cannot be stored
-        is not done. If the block fails, what there still is goes back to the disk."""
+        """Store these queries or streams, then run the block that makes the change. A change that cannot be
+        stored is not made. If the block fails, the present queries and streams are stored again."""
         try:
             self._save(queries, streams)
             yield
@@ -495,7 +495,7 @@ class Host:
             raise
 
     def _look_after(self) -> None:
-        """Have streams flow again when they have stopped for a fault, after a pause that grows with each."""
+        """Start the engine again when it has failed. The pause before that doubles with every failure."""
         pause, well = 1.0, time.monotonic()
         while not self._stopping.wait(_LOOK):
             self._guarded(self.views.close_unasked)
@@ -521,7 +521,7 @@ class Host:
         self.failure = None
 
     def _note_failures(self) -> None:
-        """A query that the engine had to stop stays stopped after a restart."""
+        """Store which queries the engine had to stop, so that they stay stopped after a restart."""
         for query in list(self.queries.values()):
             failure = None if query.handle is None else query.handle.metrics.failure
             if failure is not None and query.kept.running:
@@ -539,7 +539,7 @@ class Host:
             self.rates.add(counts)
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """Whoever looks after the engine must not fall over."""
+        """Do some work, and log an error instead of raising it: the thread has to go on."""
         try:
             if not self._stopping.is_set():
                 work()
@@ -552,7 +552,7 @@ def makes_stream(tree: ast.Query) -> bool:
 
 
 def address(host: str, port: int) -> str:
-    """What addresses of a server begin with, if nobody has said it."""
+    """The base of a server without one in its configuration."""
     if host in ("0.0.0.0", "::"):
         host = socket.gethostname()
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -1,44 +1,42 @@
-"""How much of anything there may be: bodies come in piece by piece, and go out whole if they are not too
-long."""
+"""Limits: how much of anything a server takes, and reading of bodies within these limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 
 from rheos.algebra.entailment import ENTAILMENTS
 from rheos.engine import DIALECTS
+from rheos.server.models import Count, Seconds
 from rheos.server.problems import Problem
 from rheos.server.state import Asked
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The table `[limits]` of a configuration; lengths are in bytes, times in seconds."""
+class Limits(Struct, frozen=True, kw_only=True):
+    """`[limits]` of the configuration. Sizes are in bytes, times in seconds."""
 
-    body: int = 16 << 20  # of one request that adds elements
-    query: int = 64 << 10  # the text of a query or an update
-    queries: int = 100
-    streams: int = 50
-    views: int = 50  # windows that clients look through
-    subscribers: int = 200
-    backlog: int = 1 << 30  # what a push stream may have that was not read yet
-    kept: int = 64 << 20  # answers that are kept for subscribers who come back
-    window: int = 24 * 3600  # the longest window that a client may choose
-    triples: int = 100_000  # the same for physical windows
-    evaluation: float = 30.0  # of a query over static data, or of a continuous one for a batch
-    at_once: int = 8  # queries over static data that run at the same time
-    slow: float = 10.0  # how long a subscriber may take nothing
-    unasked: float = 300.0  # after so long a view that nobody has asked for is dropped
-    behind: float = 30.0  # how long elements may wait to be evaluated before /health says so
+    body: Count = 16 << 20  # a request that adds elements
+    query: Count = 64 << 10  # the text of a query or an update
+    queries: Count = 100
+    streams: Count = 50
+    views: Count = 50  # windows that clients look through
+    subscribers: Count = 200
+    backlog: Count = 1 << 30  # of a push stream, not read yet
+    kept: Count = 64 << 20  # the answer log
+    window: Count = 24 * 3600  # the longest window that a client may choose
+    triples: Count = 100_000  # the same for physical windows
+    evaluation: Seconds = 30.0  # of a query over static data, or of a continuous query in one batch
+    at_once: Count = 8  # queries over static data that run at the same time
+    slow: Seconds = 10.0  # how long a subscriber may take nothing
+    unasked: Seconds = 300.0  # how long a view stays that nobody asks for
+    behind: Seconds = 30.0  # how long elements may wait to be evaluated before /health says so
 
 
 async def body(request: Request, most: int) -> bytes:
-    """All of a body, if it has no more than so many bytes.
+    """Read a body of at most `most` bytes.
 
-    One that is a little too long is read to its end all the same: a client that still writes when the
-    connection is closed does not get to see why.
+    A body that is a little too long is still read to its end. A client that is writing when the connection
+    closes would not see the reason.
     """
     patience = 2 * most + (1 << 20)
     length = request.headers.get("content-length", "")
@@ -60,7 +58,7 @@ async def body(request: Request, most: int) -> bytes:
 
 
 async def text(request: Request, most: int) -> str:
-    """A body that is the text of a query or a command."""
+    """Read a body that is text."""
     content = await body(request, most)
     try:
         return content.decode("utf-8-sig")
@@ -69,7 +67,7 @@ async def text(request: Request, most: int) -> str:
 
 
 def asked(request: Request, text: str) -> Asked:
-    """A query, with the language and the entailment that its request says."""
+    """A query, with the dialect and the entailment from the parameters of its request."""
     dialect = request.query_params.get("dialect", "auto")
     if dialect not in DIALECTS:
         raise Problem(400, "There is no such dialect", f"{dialect}; there is {', '.join(DIALECTS)}")
@@ -81,6 +79,6 @@ def asked(request: Request, text: str) -> Asked:
 
 
 def too_long(most: int) -> Problem:
-    # There may be more of it on its way, so the connection is of no use for another request.
+    # The rest of the body may still come, so this connection cannot be used again.
     headers = {"Connection": "close"}
     return Problem(413, "The body is too long", f"at most {most} bytes are taken", headers=headers)

@@ -1,5 +1,5 @@
-"""Streams as Linked Data: requests for a stream, a moment of it, or a window on it come in; redirections to
-the form that the client wants go out, and there RDF or a page."""
+"""Linked Data: the addresses of streams, moments and windows. Each redirects to its RDF or to its page, as
+the client wants, and the RDF is served here."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from rheos.terms import XSD
 HTML = ("text/html", "application/xhtml+xml")
 RDF = tuple(graphs.FORMATS)
 
-_FIRST_LOOK = 3.0  # seconds that the first who asks for a window waits for what is in it
+_FIRST_LOOK = 3.0  # seconds that the first client of a view waits for its content
 
 
 @dataclass(frozen=True)
 class Linked:
-    """The addresses of streams: `/name`, `/name/moment`, `/name/physical/…`, `/name/logical/…`, and each of
-    them again below `/trdf` and `/page`."""
+    """The handlers of `/name`, `/name/moment`, `/name/physical/…` and `/name/logical/…`, and of the same
+    addresses below `/trdf`."""
 
     host: Host
 
@@ -42,7 +42,7 @@ class Linked:
         name = request.path_params["name"]
         query = self.host.queries.get(name)
         if self.host.stream_iri(name) is None and query is not None:
-            # Its answers are no RDF, so there is only a page of it.
+            # Its answers are not RDF, so it has only a page.
             return self._see_other(request, name, rdf=False)
         self.known(name)
         return self._see_other(request, name)
@@ -69,7 +69,7 @@ class Linked:
         if chosen is None:
             raise not_acceptable((*RDF, *HTML) if rdf else HTML)
         place = f"/{'page' if chosen in HTML else 'trdf'}/{path}"
-        # Not with RedirectResponse: it would quote the colons of a moment a second time.
+        # RedirectResponse would quote the colons of a moment a second time.
         return Response(status_code=303, headers={"Location": place, "Vary": "Accept"})
 
     # --- RDF -------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Linked:
             lambda: graphs.i_graph(self.host.base + path, moment, triples, seen_in, graphs.FORMATS[media]),
         )
         expires = max(leaves(view, content, moment) for view, content in found)
-        # Which s-graphs see it may change within a second.
+        # The list of s-graphs that show it may change within a second.
         return body, Version(tag_of(body), moment, expires, ambiguous=True)
 
     def moment_of(self, name: str, moment: int) -> tuple[list[tuple[View, Content]], list[Triple]]:
@@ -131,7 +131,7 @@ class Linked:
         return body, Version(tag_of(body), content.at, expires, content.same_second)
 
     async def view(self, name: str, window: Window | None) -> tuple[View, Content | None]:
-        """A view and what it holds; the first who asks waits a moment for that."""
+        """A view and its content. The first client that asks for a view waits a little for its content."""
         view = await run_in_threadpool(self.host.view, name, window)
         if view is None:
             raise Problem(404, f"There is no stream {name}")
@@ -172,7 +172,7 @@ def read_window(request: Request) -> Window:
 
 
 def leaves(view: View, content: Content, moment: int) -> int:
-    """When a moment will no longer be in a window."""
+    """When a moment leaves a window."""
     window = view.window
     if isinstance(window, LogicalWindow):
         return -(-(moment + window.range) // window.step) * window.step
@@ -200,7 +200,7 @@ def not_held(name: str, moment: int) -> Problem:
 
 
 def in_format(media: str, write: Callable[[], bytes]) -> bytes:
-    """What is written; a format may have no way to write a term that another one has."""
+    """Write a graph, or raise a Problem if the format cannot hold one of its terms."""
     try:
         return write()
     except ValueError as error:

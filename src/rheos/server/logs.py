@@ -1,4 +1,4 @@
-"""The server's log: events with their fields come in, lines of JSON go to standard error."""
+"""The server's log: lines of JSON on standard error."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ER
 
 
 def log(event: str, *, level: str = "info", exception: BaseException | None = None, **fields: object) -> None:
-    """Write a line, if a log was begun."""
+    """Write a line. Without `begin`, nothing is written."""
     _LOGGER.log(_LEVELS[level], event, exc_info=exception, extra={"fields": fields})
 
 
 def begin() -> None:
-    """Have all loggers of this process write lines of JSON, those of uvicorn too."""
+    """Make all loggers of this process write lines of JSON, also those of uvicorn."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
     root = logging.getLogger()

@@ -1,5 +1,4 @@
-"""Content negotiation (RFC 9110, section 12): an Accept header and what is on offer come in, what to send
-goes out, or nothing where nothing fits."""
+"""Content negotiation (RFC 9110, section 12): chooses the media type that fits an Accept header best."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ _QUALITY = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 
 
 class MediaRange(NamedTuple):
-    """One of the things that a client would take, and how much it would like it."""
+    """A media range of an Accept header, with its quality."""
 
     type: str
     subtype: str
@@ -27,13 +26,13 @@ class MediaRange(NamedTuple):
 
     @property
     def precision(self) -> tuple[bool, bool, int]:
-        """The more precise of two ranges that fit is the one that counts."""
+        """Of two ranges that fit, the more precise one counts."""
         return self.type != "*", self.subtype != "*", self.parameters
 
 
 def choose(accept: str | None, offers: Sequence[str]) -> str | None:
-    """The offer that the client likes best, among equals the first. What has no parameters is offered, so a
-    range with some (`text/turtle;charset=ascii`) fits as one without."""
+    """The offer with the highest quality, and the first of equal ones; None if nothing fits. Parameters of a
+    range (`text/turtle;charset=ascii`) do not matter for whether it fits."""
     if accept is None or not accept.strip():
         return offers[0]
     ranges = list(media_ranges(accept))
@@ -47,7 +46,7 @@ def choose(accept: str | None, offers: Sequence[str]) -> str | None:
 
 
 def media_ranges(accept: str) -> Iterator[MediaRange]:
-    """The ranges of a header; one that cannot be read is passed over."""
+    """The ranges of a header. A range that cannot be read is left out."""
     for part in _split(accept):
         read = _RANGE.fullmatch(part)
         if read is None or (read[1] == "*" and read[2] != "*"):
@@ -63,12 +62,12 @@ def media_ranges(accept: str) -> Iterator[MediaRange]:
 
 
 def media_type(content_type: str | None) -> str:
-    """The type of a body, without its parameters."""
+    """The media type of a body, without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()
 
 
 def _split(header: str) -> Iterator[str]:
-    """The parts between commas that are not in quotation marks."""
+    """Split a header at its commas, except for those in quotation marks."""
     start, quoted, escaped = 0, False, False
     for place, character in enumerate(header):
         if escaped:

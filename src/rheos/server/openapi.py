@@ -1,24 +1,56 @@
-"""The description of the interface in OpenAPI: the base of the server comes in, the document goes out."""
+"""The description of the interface in OpenAPI: what each address does is written here, the bodies are the
+models."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 from rheos import __version__
-from rheos.algebra.entailment import ENTAILMENTS
-from rheos.engine import DIALECTS
-from rheos.server import graphs, protocol, push
+from rheos.server import graphs, metrics, models, protocol, push
 from rheos.server.problems import PROBLEM_JSON
 
 Json = dict[str, Any]
+# A type for each media type, or a tuple of types of which it has one.
+Body = Mapping[str, Any]
+_NOTHING: Body = {}
 
-_NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}$"}
-_TEXT: Json = {"type": "string"}
-_COUNT: Json = {"type": "integer", "minimum": 0}
-_RATES: Json = {"type": "array", "items": {"type": "number"}, "description": "of the last two minutes"}
+
+class Reply(NamedTuple):
+    """A reply that is no JSON, or that has more than a body."""
+
+    text: str
+    body: Body = _NOTHING
+    headers: tuple[str, ...] = ()
+
+
+class Parameter(NamedTuple):
+    """A part of a path, a part of a query string, or a header."""
+
+    name: str
+    where: str
+    type: Any = str
+    text: str = ""
+    required: bool = False
+
+
+class Operation(NamedTuple):
+    """What a method does at an address. A reply is a model, a Reply, or a text; a text is the title of a
+    problem where the status is one."""
+
+    summary: str
+    replies: Mapping[int, Any]
+    parameters: tuple[Parameter, ...] = ()
+    body: Body = _NOTHING
 
 
 def description(base: str) -> Json:
+    """The whole document, for a server whose addresses begin with `base`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -27,421 +59,256 @@ def description(base: str) -> Json:
             "description": "Streams of RDF as Linked Data, and continuous queries over them.",
         },
         "servers": [{"url": "/", "description": base}],
-        "paths": {**_LINKED, **_CONTROL, **_DETAILS, **_PROTOCOL, **_OPERATION},
+        "paths": {
+            path: {method: _operation(path, method, found) for method, found in methods.items()}
+            for path, methods in PATHS.items()
+        },
         "components": {
-            "schemas": {"Problem": _PROBLEM, "Query": _QUERY, "Stream": _STREAM, "Accepted": _ACCEPTED},
+            "schemas": _SCHEMAS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-# --- parts ------------------------------------------------------------------------------------------
+# --- from operations to the document ---------------------------------------------------------------------
 
 
-def parameter(name: str, where: str, schema: Json, text: str = "") -> Json:
-    return {"name": name, "in": where, "required": where == "path", "schema": schema, "description": text}
-
-
-def body(*types: str, schema: Json | None = None) -> Json:
-    return {"required": True, "content": {media: {"schema": schema or _TEXT} for media in types}}
-
-
-def reply(text: str, *types: str, schema: Json | None = None) -> Json:
-    content = {media: {"schema": schema or ({} if "json" in media else _TEXT)} for media in types}
-    return {"description": text, **({"content": content} if content else {})}
-
-
-def json_reply(text: str, schema: Json) -> Json:
-    return reply(text, "application/json", schema=schema)
-
-
-def refer(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def problems(**texts: str) -> Json:
-    """Replies to what is wrong, by their status: `_404="There is no such stream"`."""
-    return {status[1:]: reply(text, PROBLEM_JSON, schema=refer("Problem")) for status, text in texts.items()}
-
-
-def operation(
-    summary: str, replies: Json, *parameters: Json, content: Json | None = None, writes: bool = False
-) -> Json:
-    found: Json = {"summary": summary, "responses": replies, "parameters": list(parameters)}
-    if content is not None:
-        found["requestBody"] = content
+def _operation(path: str, method: str, operation: Operation) -> Json:
+    writes = method != "get"
+    replies = {**operation.replies, **(_REFUSED if writes else {})}
+    parameters = [*_path_parameters(path), *operation.parameters]
+    found: Json = {
+        "summary": operation.summary,
+        "parameters": [_parameter(item) for item in parameters],
+        "responses": {str(status): _reply(status, reply) for status, reply in replies.items()},
+    }
+    if operation.body:
+        found["requestBody"] = {"required": True, "content": _content(operation.body)}
     if writes:
         found["security"] = [{}, {"token": []}]
-        found["responses"] = {**replies, **problems(_401="The token is missing", _403="It is not allowed")}
     return found
 
 
-_PROBLEM: Json = {
-    "type": "object",
-    "required": ["title", "status"],
-    "properties": {
-        "title": _TEXT,
-        "status": {"type": "integer"},
-        "detail": _TEXT,
-        "line": {"type": "integer", "description": "of a text that is wrong, from 1"},
-        "column": {"type": "integer"},
-        "bad": {"type": "array", "items": {"type": "object"}},
-    },
-}
-_QUERY: Json = {
-    "type": "object",
-    "required": ["name", "text", "running"],
-    "properties": {
-        "name": _TEXT,
-        "text": _TEXT,
-        "dialect": {"enum": list(DIALECTS)},
-        "entailment": {"enum": list(ENTAILMENTS)},
-        "kind": {"enum": ["select", "construct", "ask", "describe", None]},
-        "variables": {"type": "array", "items": _TEXT},
-        "stream": {"type": ["string", "null"]},
-        "running": {"type": "boolean"},
-        "error": {"type": ["string", "null"]},
-        "instants": _COUNT,
-        "rows": _COUNT,
-        "milliseconds": {"type": ["number", "null"]},
-        "execution": {"type": ["string", "null"]},
-        "subscribers": _COUNT,
-        "rates": _RATES,
-    },
-}
-_STREAM: Json = {
-    "type": "object",
-    "required": ["name", "iri", "kind"],
-    "properties": {
-        "name": _TEXT,
-        "iri": _TEXT,
-        "kind": {"enum": ["push", "source", "derived"]},
-        "window": _TEXT,
-        "elements": _COUNT,
-        "late": _COUNT,
-        "bad": _COUNT,
-        "ahead": _COUNT,
-        "rate": {"type": "number"},
-        "lag": {"type": ["number", "null"]},
-        "held": _COUNT,
-        "time": {"type": ["string", "null"]},
-        "ended": {"type": "boolean"},
-        "rates": _RATES,
-    },
-}
-_ACCEPTED: Json = {
-    "type": "object",
-    "required": ["accepted", "late", "ahead", "bad"],
-    "properties": {
-        "accepted": _COUNT,
-        "late": {**_COUNT, "description": "of those that were accepted, as far as it can be told by now"},
-        "ahead": {**_COUNT, "description": "not accepted: too far ahead of the clock"},
-        "bad": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"line": {"type": ["integer", "null"]}, "text": _TEXT, "reason": _TEXT},
-            },
-        },
-    },
-}
-_DESCRIBED: Json = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "iri": {"type": "string", "format": "uri"},
-        "lateness": {"type": "string", "pattern": "^[0-9]{1,4}(ms|s|m|h|d)$"},
-        "idle": {"type": "string", "pattern": "^[0-9]{1,4}(ms|s|m|h|d)$"},
-        "ahead": {"type": "string", "pattern": "^([0-9]{1,4}(ms|s|m|h|d)|none)$"},
-        "window": {"type": "string", "examples": ["physical/100", "logical/PT1H/PT10M"]},
-    },
-}
-
-# --- paths ------------------------------------------------------------------------------------------
-
-_OF_NAME = parameter("name", "path", _NAME, "of a stream or a query")
-_OF_MOMENT = parameter("moment", "path", _TEXT, "an xsd:dateTime")
-_OF_COUNT = parameter("size", "path", {"type": "integer", "minimum": 1}, "how many triples")
-_OF_SIZE = parameter("size", "path", _TEXT, "an xsd:duration, as PT1H")
-_OF_STEP = parameter("step", "path", _TEXT, "an xsd:duration, or tumbling")
-_ACCEPT = parameter("Accept", "header", _TEXT)
-
-_SEE = {
-    "303": {
-        "description": "The form that is wanted is elsewhere",
-        "headers": {"Location": {"schema": _TEXT}},
-    },
-    "308": {"description": "The window has another address", "headers": {"Location": {"schema": _TEXT}}},
-    **problems(_400="There is no such window", _404="There is no such stream", _406="Nothing fits"),
-}
-_GRAPH = {
-    "200": reply("A graph", *graphs.FORMATS),
-    "304": {"description": "It has not changed"},
-    **problems(
-        _400="There is no such window", _404="It is not there", _406="Nothing fits", _503="Too many views"
-    ),
-}
-_PAGE = {
-    "200": reply("A page", "text/html"),
-    **problems(_400="There is no such window", _404="It is not there", _503="Too many views"),
-}
+def _path_parameters(path: str) -> Iterator[Parameter]:
+    for name in re.findall(r"{(\w+)}", path):
+        yield (_COUNTED if "/physical/" in path and name == "size" else _PARTS[name])
 
 
-def _linked(path: str, what: str, *parameters: Json) -> Json:
-    return {
-        f"/trdf{path}": {"get": operation(f"{what} as RDF", _GRAPH, *parameters, _ACCEPT)},
-        f"/page{path}": {"get": operation(f"{what} as a page", _PAGE, *parameters)},
-    }
+def _parameter(item: Parameter) -> Json:
+    name, where, kind, text, required = item
+    needed = required or where == "path"
+    return {"name": name, "in": where, "required": needed, "schema": _schema(kind), "description": text}
 
 
-_LINKED: Json = {
-    "/": {"get": operation("What there is, as a page", {"200": reply("A page", "text/html")})},
-    "/new": {"get": operation("A page to write a query", {"200": reply("A page", "text/html")})},
-    "/{name}/{moment}": {"get": operation("A moment of a stream", _SEE, _OF_NAME, _OF_MOMENT, _ACCEPT)},
-    "/{name}/physical/{size}": {
-        "get": operation("The last triples of a stream", _SEE, _OF_NAME, _OF_COUNT, _ACCEPT)
-    },
-    "/{name}/logical/{size}/{step}": {
-        "get": operation("The last while of a stream", _SEE, _OF_NAME, _OF_SIZE, _OF_STEP, _ACCEPT)
-    },
-    **_linked("/{name}", "What is in the window of a stream", _OF_NAME),
-    **_linked("/{name}/{moment}", "A moment of a stream", _OF_NAME, _OF_MOMENT),
-    **_linked("/{name}/physical/{size}", "The last triples of a stream", _OF_NAME, _OF_COUNT),
-    **_linked("/{name}/logical/{size}/{step}", "The last while of a stream", _OF_NAME, _OF_SIZE, _OF_STEP),
-}
+def _reply(status: int, reply: Any) -> Json:
+    match reply:
+        case str():
+            body: Body = {PROBLEM_JSON: models.Problem} if status >= 400 else {}
+            reply = Reply(reply, body)
+        case type():
+            reply = Reply(inspect.getdoc(reply) or "", {"application/json": reply})
+    found: Json = {"description": reply.text}
+    if reply.body:
+        found["content"] = _content(reply.body)
+    if reply.headers:
+        found["headers"] = {name: {"schema": _schema(str)} for name in reply.headers}
+    return found
 
-_EITHER = {"oneOf": [refer("Query"), refer("Stream")]}
-_PUT = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/sparql-query": {"schema": _TEXT},
-            "text/plain": {"schema": _TEXT},
-            "application/json": {"schema": _DESCRIBED},
-        },
-    }
-}
 
-_CONTROL: Json = {
-    "/queries": {
-        "get": operation(
-            "All registered queries",
-            {
-                "200": json_reply(
-                    "A list",
-                    {"type": "object", "properties": {"queries": {"type": "array", "items": refer("Query")}}},
-                )
-            },
-        )
-    },
-    "/streams": {
-        "get": operation(
-            "All streams",
-            {
-                "200": json_reply(
-                    "A list",
-                    {
-                        "type": "object",
-                        "properties": {"streams": {"type": "array", "items": refer("Stream")}},
-                    },
-                )
-            },
-        )
-    },
-    "/{name}": {
-        "get": operation("A stream", _SEE, _OF_NAME, _ACCEPT),
-        "put": {
-            **operation(
-                "Register a query, or make a push stream of a description in JSON",
-                {
-                    "200": json_reply("It was there, or has replaced one", _EITHER),
-                    "201": json_reply("It is new", _EITHER),
-                    **problems(
-                        _400="The text is wrong; line and column say where",
-                        _409="The name is in use",
-                        _413="The body is too long",
-                        _507="It could not be stored, and is not done",
-                    ),
-                },
-                _OF_NAME,
-                parameter("dialect", "query", {"enum": list(DIALECTS)}),
-                parameter("entailment", "query", {"enum": list(ENTAILMENTS)}),
-                writes=True,
-            ),
-            **_PUT,
-        },
-        "post": operation(
-            "Start or stop a query; reset a stream; add elements to a push stream",
-            {
-                "200": json_reply("The query, or the stream", _EITHER),
-                "202": json_reply("The elements are on the disk", refer("Accepted")),
-                **problems(
-                    _400="There is no such command, or no element in the body",
-                    _404="It is not there",
-                    _405="The stream has a source of its own",
-                    _409="The query could not be registered",
-                    _413="The body is too long",
-                    _415="Elements of this type are not understood",
-                    _503="The server is behind",
-                    _507="The elements, or the change, could not be stored",
-                ),
-            },
-            _OF_NAME,
-            content=body(*push.MEDIA_TYPES, "text/plain"),
-            writes=True,
-        ),
-        "delete": operation(
-            "Forget a query, or a push stream that a client has made",
-            {
-                "204": reply("It is gone"),
-                **problems(
-                    _404="It is not there",
-                    _409="It is needed",
-                    _507="It could not be stored, and is not done",
-                ),
-            },
-            _OF_NAME,
-            writes=True,
-        ),
-    },
-    "/{name}/events": {
-        "get": operation(
-            "The answers of a query as they come",
-            {
-                "200": reply("Server-Sent Events; the data of each is a line of NDJSON", "text/event-stream"),
-                **problems(
-                    _400="There is no such event", _404="There is no such query", _503="Too many subscribers"
-                ),
-            },
-            _OF_NAME,
-            parameter("Last-Event-ID", "header", _TEXT, "the number of the last answer that the client has"),
-            parameter("after", "query", _TEXT, "the same, for those who cannot send the header"),
-        )
-    },
-}
+def _content(body: Body) -> Json:
+    return {media: {"schema": _schema(kind)} for media, kind in body.items()}
 
-_PARTS: Json = {"type": "object", "additionalProperties": _TEXT}
-_ANSWERS: Json = {"type": "array", "items": {"type": "object"}, "description": "in the form of NDJSON"}
 
-_DETAILS: Json = {
-    "/{name}/plan": {
-        "get": operation(
-            "How a query is answered",
-            {
-                "200": json_reply("Parts", {"type": "object", "properties": {"name": _TEXT, "plan": _PARTS}}),
-                **problems(_400="Its text is wrong by now", _404="There is no such query"),
-            },
-            _OF_NAME,
-        )
-    },
-    "/{name}/answers": {
-        "get": operation(
-            "The last answers of a query, and the number behind which others will come",
-            {
-                "200": json_reply(
-                    "Answers", {"type": "object", "properties": {"last": _COUNT, "answers": _ANSWERS}}
-                ),
-                **problems(_400="There is no such number", _404="There is no such query"),
-            },
-            _OF_NAME,
-            parameter("most", "query", _COUNT, "how many"),
-        )
-    },
-    "/check": {
-        "post": operation(
-            "What a text would do if it were registered",
-            {
-                "200": json_reply(
-                    "It could be",
-                    {
-                        "type": "object",
-                        "properties": {
-                            "kind": {"enum": ["select", "construct", "ask", "describe"]},
-                            "variables": {"type": "array", "items": _TEXT},
-                            "streams": {"type": "array", "items": _TEXT},
-                            "plan": _PARTS,
-                            "answers": _ANSWERS,
-                            "error": {"type": ["string", "null"]},
-                        },
-                    },
-                ),
-                **problems(
-                    _400="The text is wrong; line and column say where",
-                    _409="The name is in use",
-                    _413="The body is too long",
-                ),
-            },
-            parameter("dialect", "query", {"enum": list(DIALECTS)}),
-            parameter("entailment", "query", {"enum": list(ENTAILMENTS)}),
-            parameter("name", "query", _TEXT, "the name that it is to have"),
-            parameter("seconds", "query", _COUNT, "how long to wait for answers"),
-            content=body("application/sparql-query", "text/plain"),
-            writes=True,
-        )
-    },
-}
+def _schema(kind: Any) -> Json:
+    if isinstance(kind, tuple):
+        return {"oneOf": [_schema(one) for one in kind]}
+    [schema], _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    return schema
 
-_ANSWER = {
-    "200": reply("The answer", *protocol.SOLUTIONS, *graphs.FORMATS),
-    **problems(
-        _400="The text is wrong; line and column say where", _406="Nothing fits", _414="The text is too long",
-        _409="It cannot be done", _500="The evaluation failed", _503="The evaluation took too long",
-    ),
-}  # fmt: skip
-_DEFAULT_GRAPHS, _NAMED_GRAPHS = (
-    parameter(name, "query", {"type": "array", "items": _TEXT}) for name in protocol.GRAPHS["query"]
+
+_REFERENCE = "#/components/schemas/{name}"
+_MODELS = [model for model in vars(models).values() if isinstance(model, type) and issubclass(model, Struct)]
+_, _SCHEMAS = msgspec.json.schema_components(
+    [model for model in _MODELS if model is not Struct], ref_template=_REFERENCE
 )
 
-_PROTOCOL: Json = {
+
+# --- parts of operations -----------------------------------------------------------------------------
+
+
+def _texts(media: Iterable[str]) -> Body:
+    """Bodies that are text; JSON can be anything."""
+    return {name: Any if "json" in name else str for name in media}
+
+
+_HTML = {"text/html": str}
+_SPARQL = {"application/sparql-query": str, "text/plain": str}
+_EITHER = (models.Query, models.Stream)
+
+_PARTS = {
+    "name": Parameter("name", "path", models.Name, "of a stream or a query"),
+    "moment": Parameter("moment", "path", str, "an xsd:dateTime"),
+    "size": Parameter("size", "path", str, "an xsd:duration, as PT1H"),
+    "step": Parameter("step", "path", str, "an xsd:duration, or tumbling"),
+}
+_COUNTED = Parameter("size", "path", models.Size, "how many triples")
+_ACCEPT = Parameter("Accept", "header")
+_DIALECT = Parameter("dialect", "query", models.Dialect)
+_ENTAILMENT = Parameter("entailment", "query", models.Entailment)
+
+_REFUSED = {401: "The token is missing", 403: "It is not allowed"}
+_NO_WINDOW = {400: "There is no such window"}
+_NOT_THERE = {404: "It is not there"}
+_NO_QUERY = {404: "There is no such query"}
+_NOTHING_FITS = {406: "Nothing fits"}
+_WRONG_TEXT = {400: "The text is wrong; line and column say where"}
+_NAME_IN_USE = {409: "The name is in use"}
+_TOO_LONG = {413: "The body is too long"}
+_NOT_STORED = {507: "It could not be stored, and is not done"}
+_TOO_MANY_VIEWS = {503: "Too many views"}
+
+_ELSEWHERE = {
+    303: Reply("The form that is wanted is elsewhere", headers=("Location",)),
+    308: Reply("The window has another address", headers=("Location",)),
+    **_NO_WINDOW,
+    404: "There is no such stream",
+    **_NOTHING_FITS,
+}
+_GRAPH = {
+    200: Reply("A graph", _texts(graphs.FORMATS)),
+    304: "It has not changed",
+    **_NO_WINDOW,
+    **_NOT_THERE,
+    **_NOTHING_FITS,
+    **_TOO_MANY_VIEWS,
+}
+_PAGE = {200: Reply("A page", _HTML)}
+_ANSWER = {
+    200: Reply("The answer", _texts((*protocol.SOLUTIONS, *graphs.FORMATS))),
+    **_WRONG_TEXT,
+    **_NOTHING_FITS,
+    409: "It cannot be done",
+    414: "The text is too long",
+    500: "The evaluation failed",
+    503: "The evaluation took too long",
+}
+
+
+def _linked(path: str, what: str) -> dict[str, dict[str, Operation]]:
+    """A thing that has an address, one of its RDF, and one of its page."""
+    page = {**_PAGE, **_NO_WINDOW, **_NOT_THERE, **_TOO_MANY_VIEWS}
+    return {
+        path: {"get": Operation(what, _ELSEWHERE, (_ACCEPT,))},
+        f"/trdf{path}": {"get": Operation(f"{what}, as RDF", _GRAPH, (_ACCEPT,))},
+        f"/page{path}": {"get": Operation(f"{what}, as a page", page)},
+    }
+
+
+def _get(summary: str, replies: Mapping[int, Any], *parameters: Parameter) -> dict[str, Operation]:
+    return {"get": Operation(summary, replies, parameters)}
+
+
+# --- addresses ---------------------------------------------------------------------------------------
+
+_PUT = Operation(
+    "Register a query, or make a push stream of a description in JSON",
+    {
+        200: Reply("It was there, or has replaced one", {"application/json": _EITHER}),
+        201: Reply("It is new", {"application/json": _EITHER}),
+        **_WRONG_TEXT,
+        **_NAME_IN_USE,
+        **_TOO_LONG,
+        **_NOT_STORED,
+    },
+    (_DIALECT, _ENTAILMENT),
+    {**_SPARQL, "application/json": models.StreamDescription},
+)
+_POST = Operation(
+    "Start or stop a query; reset a stream; add elements to a push stream",
+    {
+        200: Reply("The query, or the stream", {"application/json": _EITHER}),
+        202: models.Accepted,
+        400: "There is no such command, or no element in the body",
+        **_NOT_THERE,
+        405: "The stream has a source of its own",
+        409: "The query could not be registered",
+        **_TOO_LONG,
+        415: "Elements of this type are not understood",
+        503: "The server is behind",
+        507: "The elements, or the change, could not be stored",
+    },
+    body={**_texts(push.MEDIA_TYPES), "text/plain": str},
+)
+_DELETE = Operation(
+    "Forget a query, or a push stream that a client has made",
+    {204: "It is gone", **_NOT_THERE, 409: "It is needed", **_NOT_STORED},
+)
+_CHECK = Operation(
+    "What a text would do if it were registered",
+    {200: models.Check, **_WRONG_TEXT, **_NAME_IN_USE, **_TOO_LONG},
+    (
+        _DIALECT,
+        _ENTAILMENT,
+        Parameter("name", "query", str, "the name that it is to have"),
+        Parameter("seconds", "query", models.Count, "how long to wait for answers"),
+    ),
+    _SPARQL,
+)
+
+PATHS: dict[str, dict[str, Operation]] = {
+    "/": _get("What there is, as a page", _PAGE),
+    "/new": _get("A page to write a query", _PAGE),
+    **_linked("/{name}", "What is in the window of a stream"),
+    **_linked("/{name}/{moment}", "A moment of a stream"),
+    **_linked("/{name}/physical/{size}", "The last triples of a stream"),
+    **_linked("/{name}/logical/{size}/{step}", "The last while of a stream"),
+    "/queries": _get("All registered queries", {200: models.Queries}),
+    "/streams": _get("All streams", {200: models.Streams}),
+    "/{name}/events": _get(
+        "The answers of a query as they come",
+        {
+            200: Reply(
+                "Server-Sent Events; the data of each is a line of NDJSON", {"text/event-stream": str}
+            ),
+            400: "There is no such event",
+            **_NO_QUERY,
+            503: "Too many subscribers",
+        },
+        Parameter("Last-Event-ID", "header", str, "the number of the last answer that the client has"),
+        Parameter("after", "query", str, "the same, for those who cannot send the header"),
+    ),
+    "/{name}/plan": _get(
+        "How a query is answered", {200: models.Plan, 400: "Its text is wrong by now", **_NO_QUERY}
+    ),
+    "/{name}/answers": _get(
+        "The last answers of a query, and the number behind which others will come",
+        {200: models.Answers, 400: "There is no such number", **_NO_QUERY},
+        Parameter("most", "query", models.Count, "how many"),
+    ),
+    "/check": {"post": _CHECK},
     "/sparql": {
-        "get": operation(
+        "get": Operation(
             "Answer a query over the static data",
             _ANSWER,
-            {**parameter("query", "query", _TEXT), "required": True},
-            _DEFAULT_GRAPHS,
-            _NAMED_GRAPHS,
-            _ACCEPT,
+            (
+                Parameter("query", "query", required=True),
+                *(Parameter(name, "query", list[str]) for name in protocol.GRAPHS["query"]),
+                _ACCEPT,
+            ),
         ),
-        "post": operation(
+        "post": Operation(
             "Answer a query over the static data, or change it",
-            {**_ANSWER, **problems(_413="The text is too long", _415="This is no operation of SPARQL")},
-            _ACCEPT,
-            content={
-                "required": True,
-                "content": {
-                    **{media: {"schema": _TEXT} for media in protocol.DIRECT},
-                    protocol.FORM: {
-                        "schema": {"type": "object", "properties": {"query": _TEXT, "update": _TEXT}}
-                    },
-                },
-            },
-            writes=True,
+            {**_ANSWER, 413: "The text is too long", 415: "This is no operation of SPARQL"},
+            (_ACCEPT,),
+            {**_texts(protocol.DIRECT), protocol.FORM: models.Form},
         ),
-    }
-}
-
-_TROUBLES: Json = {"type": "object", "additionalProperties": _TEXT, "description": "what is wrong, by name"}
-_HEALTH: Json = {
-    "type": "object",
-    "required": ["status"],
-    "properties": {
-        "status": {"enum": ["ok", "degraded", "starting", "failing"]},
-        "detail": _TEXT,
-        "streams": _TROUBLES,
-        "queries": _TROUBLES,
     },
+    "/metrics": _get(
+        "Metrics for Prometheus",
+        {200: Reply("Metrics", _texts(metrics.FORMATS))},
+        _ACCEPT,
+    ),
+    "/health": _get("Whether streams flow", {200: models.Health, 503: models.Health}),
+    "/openapi.json": _get("This", {200: Reply("The description", {"application/json": dict[str, Any]})}),
 }
-
-_OPERATION: Json = {
-    "/metrics": {"get": operation("Metrics for Prometheus", {"200": reply("Metrics", "text/plain")})},
-    "/health": {
-        "get": operation(
-            "Whether streams flow",
-            {
-                "200": json_reply("They do, be it with troubles", _HEALTH),
-                "503": json_reply("They do not", _HEALTH),
-            },
-        )
-    },
-    "/openapi.json": {"get": operation("This", {"200": json_reply("The description", {"type": "object"})})},
-}
+PATHS["/{name}"] |= {"put": _PUT, "post": _POST, "delete": _DELETE}

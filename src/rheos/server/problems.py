@@ -1,24 +1,24 @@
-"""What went wrong: errors come in, answers of the type application/problem+json (RFC 9457) go out."""
+"""Problems: turns errors into responses of the type application/problem+json (RFC 9457)."""
 
 from __future__ import annotations
 
 import http
-import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rheos.errors import EvaluationError, LoadError, PlacedError, ResourceError, RheosError, TimeLimitError
+from rheos.server import models
 from rheos.server.logs import log
 
 PROBLEM_JSON = "application/problem+json"
 
 
 class Problem(Exception):
-    """A request that cannot be done: its status, in a few words what is wrong, and more about it."""
+    """A request that is refused: the status, what is wrong in a few words, and the details."""
 
     def __init__(
         self,
@@ -27,24 +27,27 @@ class Problem(Exception):
         detail: str | None = None,
         *,
         headers: Mapping[str, str] | None = None,
-        **more: Any,
+        line: int | None = None,
+        column: int | None = None,
+        bad: Sequence[models.Bad] = (),
     ) -> None:
         super().__init__(title)
         self.status = status
         self.title = title
         self.detail = detail
         self.headers = dict(headers or {})
-        self.more = more
+        self.line = line
+        self.column = column
+        self.bad = bad
 
     def response(self) -> Response:
-        content = {"title": self.title, "status": self.status, "detail": self.detail, **self.more}
-        known = {name: value for name, value in content.items() if value is not None}
+        body = models.Problem(self.title, self.status, self.detail, self.line, self.column, [*self.bad])
         headers = {"Cache-Control": "no-store", **self.headers}
-        return Response(json.dumps(known, ensure_ascii=False), self.status, headers, PROBLEM_JSON)
+        return Response(msgspec.json.encode(body), self.status, headers, PROBLEM_JSON)
 
     @classmethod
     def of(cls, error: RheosError) -> Problem:
-        """What an error of the engine is to a client; a text that is wrong is shown with the place."""
+        """The problem for an error of the engine. A mistake in a text comes with its place."""
         match error:
             case PlacedError():
                 return cls(400, error.message, str(error), line=error.line, column=error.column)
@@ -56,7 +59,7 @@ class Problem(Exception):
                 return cls(400, "What is to be loaded cannot be read", str(error))
             case EvaluationError():
                 return cls(500, "The evaluation failed", str(error))
-        # The rest is about what is there already: names in use, streams that are read.
+        # All other errors are conflicts with what is there: names in use, streams that are read.
         return cls(409, str(error))
 
 
@@ -71,14 +74,14 @@ async def on_rheos_error(request: Request, error: Exception) -> Response:
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
-    """What the router refuses: addresses and methods that are not there."""
+    """Addresses and methods that do not exist."""
     assert isinstance(error, HTTPException)
     title = http.HTTPStatus(error.status_code).phrase
     return Problem(error.status_code, title, headers=error.headers).response()
 
 
 async def on_failure(request: Request, error: Exception) -> Response:
-    """A fault of the server: the log knows more than the client is told."""
+    """A fault of the server. The log says more than the client is told."""
     log(
         "failure",
         level="error",

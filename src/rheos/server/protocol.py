@@ -1,5 +1,4 @@
-"""The SPARQL 1.1 Protocol over the static data: queries and updates come in by GET and POST, answers go out
-in the form that the client wants."""
+"""The SPARQL 1.1 Protocol: queries and updates of the static data at /sparql."""
 
 from __future__ import annotations
 
@@ -12,11 +11,11 @@ from urllib.parse import parse_qsl
 import anyio
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from rheos.answers.result import Result
 from rheos.deadline import Deadline, under
-from rheos.server import graphs, limits
+from rheos.server import graphs, limits, models
 from rheos.server.access import Access
 from rheos.server.host import Host
 from rheos.server.linked import acceptable
@@ -31,7 +30,7 @@ SOLUTIONS = {
     "application/json": "json",
     "application/xml": "xml",
 }
-# CSV and TSV have no way to say yes or no.
+# CSV and TSV cannot hold the answer of an ASK query.
 BOOLEANS = {media: name for media, name in SOLUTIONS.items() if name in ("json", "xml")}
 
 FORM = "application/x-www-form-urlencoded"
@@ -45,12 +44,12 @@ GRAPHS = {
 
 T = TypeVar("T")
 
-_LOOK = 0.2  # seconds between two looks whether a client is still there
+_LOOK = 0.2  # seconds between two checks that the client is still there
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A query or an update, and the graphs that are given beside it."""
+    """A query or an update, and the graphs from the parameters of its request."""
 
     text: str
     is_update: bool
@@ -59,7 +58,7 @@ class Operation:
 
 
 class Protocol:
-    """`/sparql`. Only so many requests are answered at once; the others are told to come back."""
+    """`/sparql`. At most `at_once` requests are answered at the same time; the others get 503."""
 
     def __init__(self, host: Host, access: Access) -> None:
         self.host = host
@@ -68,7 +67,7 @@ class Protocol:
         self._running: set[Deadline] = set()
 
     def close(self) -> None:
-        """Stop all that is being answered, so that the server can end."""
+        """Stop all requests, so that the server can end."""
         for deadline in list(self._running):
             deadline.cancel()
 
@@ -121,10 +120,10 @@ class Protocol:
                 asked.text, default_graphs=asked.default_graphs, named_graphs=asked.named_graphs
             ),
         )
-        return JSONResponse({"changed": changed})
+        return models.reply(models.Changed(changed))
 
     async def _run(self, request: Request, work: Callable[[], T]) -> T:
-        """Do work for a client, as long as it stays and time is not up."""
+        """Do work for a client. It is stopped when the time is over or the client goes away."""
         if len(self._running) >= self.host.limits.at_once:
             detail = f"{self.host.limits.at_once} requests are being answered"
             raise Problem(503, "The server is busy", detail, headers={"Retry-After": "1"})
@@ -156,7 +155,7 @@ def form(text: str) -> list[tuple[str, str]]:
 
 
 def operation(pairs: Sequence[tuple[str, str]], longest: int, status: int = 413) -> Operation:
-    """What the parameters of a request ask for (SPARQL 1.1 Protocol, sections 2.1 and 2.2)."""
+    """The operation in the parameters of a request (SPARQL 1.1 Protocol, sections 2.1 and 2.2)."""
     texts = [(name, value) for name, value in pairs if name in ("query", "update")]
     if len(texts) != 1:
         detail = "there is more than one query or update" if texts else "a query or an update is needed"
@@ -170,7 +169,7 @@ def operation(pairs: Sequence[tuple[str, str]], longest: int, status: int = 413)
 
 
 def offered(result: Result) -> dict[str, str]:
-    """The media types in which a result can be written, each with the name of its form."""
+    """The media types in which a result can be written, each with the name of its format."""
     if result.kind == "ask":
         return BOOLEANS
     if result.kind == "select":

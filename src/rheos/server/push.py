@@ -1,5 +1,4 @@
-"""Elements that clients push: a body comes in, its elements go to the log of the stream, and what became of
-them goes out."""
+"""Push: reads the elements in the body of a request and appends them to the log of their stream."""
 
 from __future__ import annotations
 
@@ -8,16 +7,17 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyoxigraph as ox
 
-from rheos.runtime.buffers import NEVER
+from rheos.server import models
 from rheos.server.problems import Problem
 from rheos.sources.chunks import BadLine, Chunk
 from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, stands_for
-from rheos.sources.times import Microseconds
+from rheos.sources.times import NEVER, Microseconds
 from rheos.store import formats
 from rheos.store.lines import reason_of
 
@@ -29,14 +29,14 @@ MEDIA_TYPES: dict[str, ox.RdfFormat] = {
     "application/ld+json": formats.JSON_LD,
 }
 
-_SIP, _LOOKED_AT = 1 << 16, 100  # bytes and lines that tell what a body is
-_SHOWN = 200  # characters of a bad line
+_FIRST_BYTES, _FIRST_LINES = 1 << 16, 100  # these decide what a body is
+_SHOWN = 200  # characters of a bad line that the client is told
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """How many elements are on the disk, how many of them are late, how many others were too far ahead, and
-    which lines were none."""
+    """What became of a body: `elements` are on the disk, some of which are `late`. Elements too far `ahead`
+    and `bad` lines are not."""
 
     elements: int
     late: int
@@ -44,17 +44,19 @@ class Accepted:
     bad: tuple[BadLine, ...]
 
     def json(self) -> dict[str, Any]:
-        counts = {"accepted": self.elements, "late": self.late, "ahead": self.ahead}
-        return {**counts, "bad": shown(self.bad)}
+        """What the client is told."""
+        told = models.Accepted(self.elements, self.late, self.ahead, shown(self.bad))
+        found: dict[str, Any] = msgspec.to_builtins(told)
+        return found
 
 
 def accept(
     log: PushLog, stream: str, body: bytes, media: str, backlog: int, clock: int = NEVER, lateness: int = 0
 ) -> Accepted:
-    """Put the elements of a body into a log: all that are right, or a Problem if none is.
+    """Append the good elements of a body to a log. A Problem if there is no good one.
 
-    `stream` is the stream's IRI, against which those of the body are resolved; `clock` is the highest time
-    that was read of it.
+    Relative IRIs in the body are resolved against the IRI of the `stream`. `clock` is the highest time of the
+    stream that the engine has read.
     """
     format = MEDIA_TYPES.get(media)
     if format is None:
@@ -82,8 +84,8 @@ def accept(
 
 
 def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
-    """How many elements will be late when they are evaluated. Others may push at the same time, so only the
-    evaluation knows for sure."""
+    """How many elements will be late when they are evaluated. This is an estimate: other clients may push at
+    the same time."""
     now = time.time_ns() // 1000
     times: Microseconds = chunk.elements.column("time").to_numpy()
     times = np.where(times == UNTIMED, now, times)
@@ -93,7 +95,8 @@ def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
 
 
 def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:
-    """The elements of a body. Labels of blank nodes are its own, and those without a time have UNTIMED."""
+    """Read the elements of a body. Elements without a time have UNTIMED. The same label of a blank node in
+    another body is another node."""
     prefix = f"p{uuid.uuid4().hex[:16]}_"
     if format != formats.N_QUADS:
         return read_document(body, "", prefix, format=format, base=stream, untimed=UNTIMED)
@@ -102,15 +105,15 @@ def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:
     chunk = read_document(body, "", prefix, format=format, untimed=UNTIMED)
     if chunk.elements.num_rows or not chunk.bad:
         return chunk
-    # One bad line makes the document bad, but the others stand for themselves.
+    # One bad line makes the whole document bad. The other lines are good without it.
     good, bad = without_bad_lines(body)
     chunk = read_document(good, "", prefix, format=format, untimed=UNTIMED)
     return replace(chunk, bad=(*bad, *chunk.bad))
 
 
 def names_graphs(body: bytes) -> bool:
-    """Whether lines are quads with the name of a graph, rather than triples with a time."""
-    for line in body[:_SIP].split(b"\n")[:_LOOKED_AT]:
+    """True if the lines are quads with the name of a graph, not triples with a time."""
+    for line in body[:_FIRST_BYTES].split(b"\n")[:_FIRST_LINES]:
         try:
             if any(not isinstance(q.graph_name, ox.DefaultGraph) for q in ox.parse(line, formats.N_QUADS)):
                 return True
@@ -129,9 +132,6 @@ def without_bad_lines(body: bytes) -> tuple[bytes, list[BadLine]]:
     return b"\n".join(good), bad
 
 
-def shown(bad: tuple[BadLine, ...]) -> list[dict[str, Any]]:
-    """Bad lines as a client is told of them; a document has no lines, only an error somewhere."""
-    return [
-        {"line": item.line or None, "text": item.text.rstrip("\r\n")[:_SHOWN], "reason": item.reason}
-        for item in bad
-    ]
+def shown(bad: tuple[BadLine, ...]) -> list[models.Bad]:
+    """Bad lines as the client is told of them. An error in a document has no line."""
+    return [models.Bad(item.line or None, item.text.rstrip("\r\n")[:_SHOWN], item.reason) for item in bad]

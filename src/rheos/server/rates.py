@@ -1,5 +1,4 @@
-"""How fast streams and queries were lately: counts come in every other second, a short row of rates for each
-goes out, as a sparkline shows it."""
+"""Rates: how many elements and rows a second there were in the last two minutes, for sparklines."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ EVERY = 2.0  # seconds
 
 
 class Rates:
-    """The counts of the last two minutes. One thread adds to them, any may ask."""
+    """The counts of the last two minutes. One thread adds to them, any thread may ask."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, Mapping[str, int]]] = deque(maxlen=SAMPLES + 1)
@@ -26,7 +25,7 @@ class Rates:
         self._samples.append((time.monotonic(), counts))
 
     def of(self, name: str) -> list[float]:
-        """How many a second there were between one sample and the next, the oldest first."""
+        """The rates between one sample and the next, the oldest first."""
         found = [(at, counts[name]) for at, counts in list(self._samples) if name in counts]
-        # A count begins again when a query takes the place of another.
+        # The count starts again at zero when a query is replaced.
         return [round(max(0, b - a) / (till - at), 1) for (at, a), (till, b) in itertools.pairwise(found)]

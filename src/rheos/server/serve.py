@@ -1,5 +1,4 @@
-"""The server as a process, or as a thread of one: a configuration comes in, and what it says is served until
-a signal, or somebody else, says that it is enough."""
+"""Serving: runs a server as a process until a signal comes, or as a thread while a block runs."""
 
 from __future__ import annotations
 
@@ -28,12 +27,12 @@ from rheos.server.logs import log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_GRACE = 3  # seconds that requests under way have when the server ends
-_LONGEST_END = 8.0  # after so many seconds the process ends, whatever is still under way
+_GRACE = 3  # seconds that running requests have when the server ends
+_LONGEST_END = 8.0  # seconds after which the process ends, whatever is still running
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """A connection that its requests know, so that one which takes nothing can be ended."""
+    """A connection that is in the state of its requests, so that a request can end it."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -41,7 +40,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
 
 
 class Server(uvicorn.Server):
-    """A web server that lets its subscribers go when it is to end: they would never go by themselves."""
+    """A web server that ends the connections of its subscribers when it ends."""
 
     def __init__(self, config: uvicorn.Config, web: Application, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -65,7 +64,7 @@ def serve(config: Config) -> None:
     """Serve until SIGTERM or SIGINT."""
     logs.begin()
     with opened(config) as (host, listening):
-        # uvicorn raises the signal again when it is done; then there is still something to close.
+        # uvicorn raises the signal again at its end, but the host is not closed yet.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         asyncio.run(run(host, listening, lambda _: log("listening", address=host.base, port=host.port)))
@@ -74,7 +73,7 @@ def serve(config: Config) -> None:
 
 
 def end_at_last() -> None:
-    """End the process, if it has not ended by itself: what was accepted and answered is on the disk."""
+    """End the process if it does not end by itself. Everything that was accepted is on the disk."""
     time.sleep(_LONGEST_END - _GRACE)
     log("stopped", level="warning", detail="work was still under way")
     os._exit(0)
@@ -82,7 +81,7 @@ def end_at_last() -> None:
 
 @contextmanager
 def served(config: Config, spark: SparkSession | None = None) -> Iterator[Host]:
-    """Serve in a thread of this process, while the block runs."""
+    """Serve in a thread of this process while the block runs."""
     with opened(config, spark) as (host, listening):
         ready = threading.Event()
         running: list[Server] = []
@@ -104,8 +103,8 @@ def served(config: Config, spark: SparkSession | None = None) -> Iterator[Host]:
 
 @contextmanager
 def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[Host, socket.socket]]:
-    """A host that is open, and the socket at which it is to be reached. The socket comes first: nobody waits
-    for an engine to start, only to hear that the port is taken."""
+    """Open a host and its socket. The socket comes first: if the port is taken, nobody has to wait for the
+    engine to hear it."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
         listening = socket.create_server((config.host, config.port), family=family, backlog=1024)
@@ -122,6 +121,7 @@ def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[
 
 
 async def run(host: Host, listening: socket.socket, ready: Callable[[Server], None]) -> None:
+    """Serve an open host. `ready` is called when the server listens."""
     subscribers = Subscribers(asyncio.get_running_loop())
     host.answers.changed = subscribers.changed
     web = application(host, subscribers)

@@ -1,7 +1,7 @@
-"""What survives the server, beside the engine's checkpoint: queries and streams come in, a file goes out, and
-the other way round.
+"""State: the file with the queries and streams of a server, which survives the process.
 
-The file is replaced as a whole, and on the disk before anybody is told that something has changed.
+Every change replaces the whole file. It is on the disk before the client is answered. The engine has a
+checkpoint of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSION = 1
 
 
 class Asked(NamedTuple):
-    """A query as somebody wrote it: its text, the language, and the entailment, if not the server's own."""
+    """A query as a user wrote it. Without an `entailment` it has the server's."""
 
     text: str
     dialect: str = "auto"
@@ -29,8 +29,8 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptQuery:
-    """A registered query. `since` is where the log of answers was then; one that is `configured` goes with
-    its entry in the configuration."""
+    """A registered query. `since` is the end of the answer log when it was registered. A `configured` query
+    is dropped when it is no longer in the configuration."""
 
     name: str
     text: str
@@ -47,8 +47,8 @@ class KeptQuery:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """All that is in the file. `streams` are those that clients made, as they described them; `kinds` tells
-    of every stream whether it is pushed or read: where it is one, it cannot become the other."""
+    """The content of the file. `streams` has the descriptions of the streams that clients have made. `kinds`
+    says of every stream whether it is pushed or has a source: it cannot become the other."""
 
     base: str
     queries: tuple[KeptQuery, ...] = ()
@@ -57,7 +57,7 @@ class Kept:
 
 
 class State:
-    """The folder of a server, which is its own as long as this is open."""
+    """The folder of a server. No other server can use it while this is open."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,7 +94,7 @@ class State:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError:
-            partial.unlink(missing_ok=True)  # a disk that is full wants it back
+            partial.unlink(missing_ok=True)  # the disk may be full
             raise
         partial.replace(self._path)
         folder = os.open(self.folder, os.O_RDONLY)

@@ -1,8 +1,8 @@
-"""Views: a stream and a window come in, what the window holds now goes out.
+"""Views: keep what is in a window on a stream now.
 
-A view is a registered query, one for all who look at the same stream through the same window. The view of a
-stream's own window is there as long as the stream; the others come when somebody asks and go when nobody has
-asked for a while.
+A view is a registered query. All clients that look at the same stream through the same window share it. The
+view of a stream's own window is there as long as the stream. The others are made when a client asks for
+them, and dropped when nobody has asked for a while.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
 from rheos.answers.continuous import EPOCH, Answer
 from rheos.durations import UNITS
 from rheos.engine import Engine
-from rheos.runtime.registry import Handle
+from rheos.runtime.driver.handle import Handle
 from rheos.server import windows
 from rheos.server.limits import Limits
 from rheos.server.problems import Problem
@@ -33,13 +33,13 @@ SECOND = UNITS["s"]
 
 @dataclass(frozen=True)
 class Content:
-    """What a window held at an instant: `at` is its time, `table` its triples (s, p, o, time). Whether what
-    it held before was of the `same_second` matters to those who know the second only."""
+    """What was in a window at an instant: `at` is its time, `table` its triples (s, p, o, time).
+    `same_second` is True if the content before it was of the same second."""
 
     at: int
     table: pa.Table = field(repr=False)
     same_second: bool = False
-    bodies: dict[str, bytes] = field(default_factory=dict, repr=False)  # written once for all who ask
+    bodies: dict[str, bytes] = field(default_factory=dict, repr=False)  # written once for all clients
 
     @classmethod
     def of(cls, answer: Answer, before: Content | None) -> Content:
@@ -50,7 +50,7 @@ class Content:
 
     @cached_property
     def moments(self) -> dict[int, list[Triple]]:
-        """The triples of each moment, in the order of time."""
+        """The triples of each moment, in order of time."""
         found: dict[int, list[Triple]] = {}
         stamps = times.read(self.table.column("time").combine_chunks()).microseconds.tolist()
         terms = (self.table.column(name).to_pylist() for name in "spo")
@@ -59,8 +59,8 @@ class Content:
         return found
 
     def expires(self, window: Window) -> int:
-        """When the window will hold something else. A physical one moves with the next triple: that is
-        expected after the time that there was between the others."""
+        """When the window will move. A physical window moves with the next triple, which is expected after
+        the average time between the others."""
         if isinstance(window, LogicalWindow):
             return self.at + window.step
         known = list(self.moments)
@@ -70,7 +70,7 @@ class Content:
 
 @dataclass
 class View:
-    """A window on a stream (its name, its IRI), and what it held last."""
+    """A window on a stream, and its latest content. A `lasting` view is never dropped."""
 
     stream: str
     iri: str
@@ -91,7 +91,7 @@ class View:
 
 
 class Views:
-    """The views of an engine; any thread may ask."""
+    """The views of an engine. Any thread may ask."""
 
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self._engine = engine
@@ -100,7 +100,7 @@ class Views:
         self._views: dict[str, View] = {}
 
     def open(self, stream: str, iri: str, window: Window, *, lasting: bool = False) -> View:
-        """The view of a window, which is registered if it is the first time that somebody asks for it."""
+        """The view of a window. It is registered when a client asks for it for the first time."""
         wanted = View(stream, iri, window, lasting)
         with self._lock:
             known = self._views.get(wanted.name)
@@ -114,7 +114,7 @@ class Views:
                 dialect="csparql",
                 keep=0,
                 view=True,
-                entailment="none",  # what is there, not what follows from it
+                entailment="none",  # a view shows elements, not what they entail
             )
             wanted.handle = handle
             handle.subscribe(wanted.take)
@@ -124,7 +124,7 @@ class Views:
         return wanted
 
     def _check(self, window: Window) -> None:
-        """Whoever reads may choose windows, so they may not be too large, nor too many."""
+        """Everybody may choose windows, so their size and number have limits."""
         limits = self._limits
         if sum(not view.lasting for view in self._views.values()) >= limits.views:
             detail = (
@@ -140,7 +140,7 @@ class Views:
                 raise Problem(400, "The step is too short", "the window would move too often")
 
     def holding(self, stream: str, moment: int) -> Iterator[tuple[View, Content]]:
-        """The views of a stream that hold a moment of it now."""
+        """The views of a stream in which a moment is now."""
         for view in list(self._views.values()):
             content = view.content
             if view.stream == stream and content is not None and moment in content.moments:
@@ -151,6 +151,7 @@ class Views:
         self._drop(lambda view: view.stream == stream)
 
     def close_unasked(self) -> None:
+        """Drop the views that nobody has asked for lately."""
         oldest = time.monotonic() - self._limits.unasked
         self._drop(lambda view: not view.lasting and view.asked < oldest)
 

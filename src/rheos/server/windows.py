@@ -1,5 +1,5 @@
-"""Windows that clients choose: parts of a path come in (`physical/100`, `logical/PT1H/PT10M`), windows go
-out, and the C-SPARQL and the terms of the vocabulary for them (Streaming Linked Data, section 4)."""
+"""Windows in addresses (`physical/100`, `logical/PT1H/PT10M`): reading and writing them, and their form in
+C-SPARQL and RDF (Streaming Linked Data, section 4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MILLISECOND = 1000
 
 
 def read(path: str) -> Window:
-    """The window that a path names; ValueError says what is wrong with it."""
+    """Read a window from a path. ValueError says what is wrong."""
     match path.split("/"):
         case ["physical", size]:
             return physical(size)
@@ -47,7 +47,7 @@ def logical(size: str, step: str) -> LogicalWindow:
 
 
 def path_of(window: Window) -> str:
-    """The one path of a window, however it was written."""
+    """The path of a window. The same window always has the same path."""
     match window:
         case PhysicalWindow(triples):
             return f"physical/{triples}"
@@ -57,7 +57,7 @@ def path_of(window: Window) -> str:
 
 
 def view_text(name: str, stream: str, window: Window) -> str:
-    """The query in C-SPARQL that looks at a stream through a window: its triples, each with its time."""
+    """The C-SPARQL query of a view: it selects the triples in a window, each with its time."""
     match window:
         case PhysicalWindow(triples):
             clause = f"[RANGE TRIPLES {triples}]"

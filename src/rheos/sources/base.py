@@ -65,6 +65,14 @@ class Source(ABC):
     def read(self, part: Part) -> Iterator[Chunk]:
         """The elements of a part."""
 
+    def waiting(self, most: int) -> int:
+        """About how many bytes the first batch will read, of so many at the most; 0 if nobody knows."""
+        return 0
+
+    def shipped(self, part: Part) -> Part:
+        """A part for a task that does not see the driver's disk: with what is only there in it."""
+        return part
+
     def committed(self, offset: Offset) -> None:  # noqa: B027  most sources have nothing to let go of
         """What is before the offset will not be read again."""
 

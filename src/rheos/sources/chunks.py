@@ -1,23 +1,27 @@
-"""Chunks: elements of a stream that were read together, and how they travel from task to task.
+"""Chunks: elements of a stream that were read together, and how they travel to the task that evaluates.
 
-Row by row, a million elements would pass through the JVM as a million rows with three strings each, twice.
-A chunk is one row: Arrow's own bytes in a binary column or, if they are many, in a file that the row names
-(to pass 60 MB through the JVM and its shuffle took longer than to parse them). The task that evaluates maps
-them back without looking at them.
+The task that reads a chunk also judges it. What is too far ahead of the clock, or late for other elements of
+the chunk, goes to the dead letters. The rest is sorted by time. What is late for earlier chunks is known only
+when these have been read too: as elements are sorted, that is the beginning of a chunk.
+
+Row by row, a million elements would pass through the JVM as a million rows with three strings each, twice. A
+chunk is one row. Its elements are Arrow's own bytes in a binary column or, if they are many, a segment that
+the reading task writes to the state store once and for all. (To pass 60 MB through the JVM and its shuffle
+took longer than to parse them.)
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from rheos.sources.times import Microseconds
+from rheos.sources.ahead import Ahead, without
+from rheos.sources.times import NEVER, Microseconds
 
 ELEMENTS = pa.schema(
     [
@@ -30,17 +34,15 @@ ELEMENTS = pa.schema(
     ]
 )
 
+# What is kept of an element. The partition decides only about the order of elements of the same time.
+LIVE = pa.schema(
+    [*(ELEMENTS.field(name) for name in ("s", "p", "o", "start", "time")), ("partition", pa.int64())]
+)
+# A chunk also has, of each element, its line and its turn in order of arrival: for dead letters.
+JUDGED = pa.schema([*LIVE, ("line", pa.int32()), ("turn", pa.int32())])
+
 # From about ten thousand elements on, a file is quicker than the way through the JVM.
 INLINE_BYTES = 1 << 20
-
-_ABOUT = b"about"
-
-
-class Packed(NamedTuple):
-    """A chunk on its way: its bytes, or the file that has them."""
-
-    data: bytes | None
-    path: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,17 @@ class BadLine:
     text: str
     reason: str
     kind: str = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """An element that is older than others of its chunk allow: its line, triple and time, and the highest
+    time before it in the chunk."""
+
+    line: int
+    triple: tuple[str, str, str]
+    time: int
+    seen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,41 +85,129 @@ class Chunk:
     partition: int = 0
     last: bool = False
 
-    def pack(self, folder: str | None = None, name: str = "") -> Packed:
-        """As a value or, if it is large and there is a folder for such, as a file of that name."""
-        if folder is None or self.elements.nbytes < INLINE_BYTES:
-            sink = pa.BufferOutputStream()
-            self._write(sink)
-            return Packed(bytes(sink.getvalue()), None)
-        path = os.path.join(folder, f"{name}.arrow")
-        partial = f"{path}.{os.getpid()}.partial"
-        os.makedirs(folder, exist_ok=True)
-        with pa.OSFile(partial, "wb") as file:
-            self._write(file)
-        os.replace(partial, path)
-        return Packed(None, path)
 
-    def _write(self, sink: pa.NativeFile) -> None:
-        about = {
-            "place": self.place,
-            "lines": self.lines,
-            "first": self.first,
-            "bad": [[bad.line, bad.text, bad.reason, bad.kind] for bad in self.bad],
-            "without_zone": self.without_zone,
-            "partition": self.partition,
-            "last": self.last,
-        }
-        batch = self.elements.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is told of a chunk that was judged; it can be written as JSON. `rows` elements were accepted so
+    far, `high` is the highest time of all. The rest is as in `Chunk`."""
+
+    rows: int = 0
+    high: int = NEVER
+    bad: tuple[BadLine, ...] = ()
+    late: tuple[Late, ...] = ()
+    without_zone: int = 0
+    place: str = ""
+    lines: int = 0
+    first: bool = False
+    partition: int = 0
+    last: bool = False
+
+    def json(self) -> str:
+        return json.dumps(asdict(self))
 
     @classmethod
-    def unpack(cls, data: bytes | None, path: str | None = None) -> Chunk:
-        with pa.ipc.open_stream(data if path is None else pa.memory_map(path)) as reader:
-            about = json.loads(reader.schema.metadata[_ABOUT])
-            batch = reader.read_next_batch()
-        bad = tuple(BadLine(*item) for item in about.pop("bad"))
-        return cls(batch.replace_schema_metadata(None), bad=bad, **about)
+    def of_json(cls, text: str) -> Header:
+        values: dict[str, Any] = json.loads(text)
+        bad = tuple(BadLine(**item) for item in values.pop("bad"))
+        late = tuple(Late(**{**item, "triple": tuple(item["triple"])}) for item in values.pop("late"))
+        return cls(bad=bad, late=late, **values)
+
+
+class Judged(NamedTuple):
+    """A chunk that was judged: what is told of it, and its accepted elements, by time."""
+
+    header: Header
+    elements: pa.RecordBatch
+
+
+def judge(chunk: Chunk, lateness: int = 0, ahead: Ahead | None = None) -> Judged:
+    """Leave out what is too far ahead, or late for what came before it in the same chunk, and sort the rest.
+    Elements of the same time stay in order of arrival."""
+    chunk = _without_ahead(chunk, ahead)
+    elements = chunk.elements
+    times: Microseconds = elements.column("time").to_numpy()
+    seen = np.maximum.accumulate(np.concatenate(([NEVER], times)))[:-1]
+    late = np.flatnonzero(times < seen - lateness)
+    told = tuple(
+        Late(row["line"], (row["s"], row["p"], row["o"]), row["time"], int(high))
+        for row, high in zip(elements.take(pa.array(late)).to_pylist(), seen[late], strict=True)
+    )
+    kept = np.delete(np.arange(len(times)), late) if len(late) else np.arange(len(times))
+    if np.any(times[kept][1:] < times[kept][:-1]):
+        kept = kept[np.argsort(times[kept], kind="stable")]
+    high = int(times.max()) if len(times) else NEVER
+    header = Header(
+        len(kept),
+        high,
+        chunk.bad,
+        told,
+        chunk.without_zone,
+        chunk.place,
+        chunk.lines,
+        chunk.first,
+        chunk.partition,
+        chunk.last,
+    )
+    moved = len(kept) < len(times) or np.any(np.diff(kept) != 1)
+    chosen = elements.take(pa.array(kept)) if moved else elements
+    columns = [chosen.column(name) for name in LIVE.names[:-1]]
+    columns.append(pa.repeat(pa.scalar(chunk.partition, pa.int64()), len(kept)))
+    columns += [chosen.column("line").cast(pa.int32()), pa.array(kept, pa.int32())]
+    return Judged(header, pa.RecordBatch.from_arrays(columns, schema=JUDGED))
+
+
+def _without_ahead(chunk: Chunk, ahead: Ahead | None) -> Chunk:
+    """A chunk without the elements that are too far ahead, which are none."""
+    rows = ahead.beyond(chunk.elements) if ahead is not None else np.empty(0, np.int64)
+    if ahead is None or not len(rows):
+        return chunk
+    refused = tuple(
+        BadLine(row["line"], triple_text((row["s"], row["p"], row["o"])), ahead.reason(row["time"]), "ahead")
+        for row in chunk.elements.take(pa.array(rows)).to_pylist()
+    )
+    return replace(chunk, elements=without(chunk.elements, rows), bad=(*chunk.bad, *refused))
+
+
+def triple_text(triple: Iterable[str]) -> str:
+    """A triple as N-Triples shows it."""
+    from rheos.answers.continuous import ntriples_term
+
+    return " ".join(map(ntriples_term, triple))
+
+
+# --- on the way --------------------------------------------------------------------------------------------
+
+
+class SegmentWriter(Protocol):
+    """Where the elements of large chunks go."""
+
+    def write_table(self, name: str, table: pa.Table) -> None: ...
+
+
+class Packed(NamedTuple):
+    """A chunk on its way: its header, and its elements as bytes, or the name of the segment that has them."""
+
+    header: str
+    data: bytes | None
+    segment: str | None
+
+    @classmethod
+    def of(cls, judged: Judged, writer: SegmentWriter | None = None, name: str = "") -> Packed:
+        """With the elements in a segment of this name, if they are many and there is a writer for them."""
+        header, elements = judged
+        if writer is None or elements.nbytes < INLINE_BYTES:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, JUDGED) as stream:
+                stream.write_batch(elements)
+            return cls(header.json(), bytes(sink.getvalue()), None)
+        writer.write_table(name, pa.Table.from_batches([elements]))
+        return cls(header.json(), None, name)
+
+
+def unpacked(data: bytes) -> pa.Table:
+    """The elements of a chunk that travelled as bytes."""
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()
 
 
 def elements(

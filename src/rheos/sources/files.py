@@ -18,9 +18,15 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
+from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow.fs as fs
 
 from rheos.errors import LoadError
+from rheos.filesystems import file_system, is_uri
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.documents import is_document, read_document
@@ -47,14 +53,17 @@ class FileSource(Source):
     @classmethod
     def of(cls, path: str | os.PathLike[str], blank_prefix: str = "", *, follow: bool = False) -> FileSource:
         """The source of a path that has something in it; an absolute path, as tasks run elsewhere."""
-        source = cls(str(Path(path).absolute()), blank_prefix, follow)
+        text = os.fspath(path)
+        source = cls(text if is_uri(text) else str(Path(path).absolute()), blank_prefix, follow)
         if not follow and not source.files():
             raise LoadError("there is no such file", str(path))
-        if follow and not Path(path).parent.exists():
+        if follow and not is_uri(text) and not Path(path).parent.exists():
             raise LoadError("there is no such directory", str(path))
         return source
 
     def files(self) -> list[str]:
+        if is_uri(self.pattern):
+            return sorted(remote_files(self.pattern))
         if os.path.isdir(self.pattern):
             found = (os.path.join(self.pattern, name) for name in os.listdir(self.pattern))
             return sorted(path for path in found if os.path.isfile(path) and not hidden(path))
@@ -84,6 +93,9 @@ class FileSource(Source):
                 whole = whole and path == list(files)[-1]
                 break
         return {"files": files, "seen": seen, "ended": whole and not self.follow}
+
+    def waiting(self, most: int) -> int:
+        return sum(self.latest(self.begin(), most)["files"].values())
 
     def ended(self, offset: Offset) -> bool:
         return bool(offset["ended"])
@@ -122,11 +134,10 @@ class FileSource(Source):
     def _readable(self, path: str, position: int, seen: Sequence[int] | None, most: int) -> tuple[int, bool]:
         """How far a file can be read now, and whether that is its end; LoadError if it is not the file that
         was read so far."""
-        found = os.stat(path)
-        size = found.st_size
+        size, changed = size_and_change(path)
         if size < position:
             raise shorter(path, size, position)
-        if seen is not None and found.st_mtime_ns != seen[1] and what_is_before(path, position)[0] != seen[0]:
+        if seen is not None and changed != seen[1] and what_is_before(path, position)[0] != seen[0]:
             raise replaced(path)
         if size == position:
             return position, True
@@ -146,7 +157,7 @@ class FileSource(Source):
         return is_gzip(path) or is_document(path)
 
     def _document(self, path: str, length: int) -> Iterator[Chunk]:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = file.read()
         if len(data) < length:
             raise shorter(path, len(data), length)
@@ -162,24 +173,58 @@ class FileSource(Source):
             yield from read_chunks(data, self.blank_prefix, path, first=True)
 
 
+def remote_files(pattern: str) -> Iterator[str]:
+    """The files of a URI: a file, those of a folder, or those that match a pattern in its last part."""
+    system, path = file_system(pattern)
+    scheme = pattern.partition(":")[0]
+    found = system.get_file_info(path)
+    folder, wanted = (path, "*") if found.type == fs.FileType.Directory else path.rsplit("/", 1)
+    if found.is_file:
+        yield f"{scheme}://{path}"
+        return
+    for info in system.get_file_info(fs.FileSelector(folder, allow_not_found=True)):
+        if info.is_file and not hidden(info.path) and fnmatch(info.base_name, wanted):
+            yield f"{scheme}://{info.path}"
+
+
+def opened(path: str) -> BinaryIO:
+    """A file, on this machine's disk or wherever its URI says."""
+    if not is_uri(path):
+        return open(path, "rb")
+    system, inner = file_system(path)
+    return BufferedReader(system.open_input_file(inner))
+
+
+def size_and_change(path: str) -> tuple[int, int]:
+    """How many bytes a file has, and when it was last changed (nanoseconds since 1970)."""
+    if not is_uri(path):
+        found = os.stat(path)
+        return found.st_size, found.st_mtime_ns
+    system, inner = file_system(path)
+    info = system.get_file_info(inner)
+    if not info.is_file:
+        raise FileNotFoundError(path)
+    return info.size, info.mtime_ns or 0
+
+
 def hidden(path: str) -> bool:
     """Files that are still being written often have such names."""
     return os.path.basename(path).startswith((".", "_")) or path.endswith((".tmp", ".part"))
 
 
 def is_gzip(path: str) -> bool:
-    with open(path, "rb") as file:
+    with opened(path) as file:
         return file.read(2) == _GZIP
 
 
 def what_is_before(path: str, position: int) -> tuple[int, int]:
     """The checksum of what stands before a place of a file, and when the file was changed."""
-    with open(path, "rb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_size < position:
-            raise shorter(path, found.st_size, position)
+    size, changed = size_and_change(path)
+    with opened(path) as file:
+        if size < position:
+            raise shorter(path, size, position)
         file.seek(max(0, position - _LOOKED_AT))
-        return zlib.crc32(file.read(min(position, _LOOKED_AT))), found.st_mtime_ns
+        return zlib.crc32(file.read(min(position, _LOOKED_AT))), changed
 
 
 def shorter(path: str, size: int, read: int) -> LoadError:
@@ -202,8 +247,8 @@ def named(path: str) -> Iterator[None]:
 def read_range(path: str, start: int, end: int) -> bytes:
     """The lines of a file that begin at a byte of the range: the last one may end after it. LoadError if the
     file has not all of the range."""
-    with named(path), open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    with named(path), opened(path) as file:
+        size = file.seek(0, os.SEEK_END)
         if size < end:
             raise shorter(path, size, end)
         if start > 0:
@@ -219,7 +264,7 @@ def read_range(path: str, start: int, end: int) -> bytes:
 
 def last_newline(path: str, start: int, end: int) -> int | None:
     """The place after the last newline between two places."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         while end > start:
             begin = max(start, end - _SIP)
             file.seek(begin)
@@ -231,6 +276,6 @@ def last_newline(path: str, start: int, end: int) -> int | None:
 
 
 def next_newline(path: str, start: int) -> int:
-    with open(path, "rb") as file:
+    with opened(path) as file:
         file.seek(start)
         return start + len(file.readline())

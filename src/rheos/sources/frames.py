@@ -19,22 +19,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.errors import RheosError
+from rheos.sources.ahead import Ahead
+from rheos.sources.chunks import Packed, SegmentWriter, judge
 from rheos.sources.lines import read_lines
-from rheos.sources.reader import SCHEMA, row
+from rheos.sources.reader import SCHEMA, row, segment_name
 from rheos.terms import XSD
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-PARTITION = "partition"
+PARTITION, CLOCK = "partition", "clock"
 _COLUMNS = ("subject", "predicate", "object", "time")
 _BARE_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"]*$"
 
 
-def chunked(frame: DataFrame, stream: str, blank_prefix: str) -> DataFrame:
-    """The DataFrame with its rows as chunks of the stream."""
-    from rheos.execute.session import map_in_arrow
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A streaming DataFrame that was checked; `stream` is a term."""
 
+    frame: DataFrame
+    stream: str
+    blank_prefix: str
+
+    def chunks(self, lateness: int, ahead: int | None, store: SegmentWriter) -> DataFrame:
+        """The DataFrame with its rows as chunks of the stream."""
+        from pyspark.sql import functions as sql
+
+        from rheos.execute.session import map_in_arrow
+
+        frame = self.frame
+        columns = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
+        # Spark says the same for all rows of a batch, and again if that is read again.
+        clock = sql.unix_micros(sql.current_timestamp()).alias(CLOCK)
+        tasks = Chunks(self.stream, self.blank_prefix, lateness, ahead, store)
+        return map_in_arrow(frame.select(*columns, partition(frame), clock), tasks, SCHEMA)
+
+
+def checked(frame: DataFrame, stream: str, blank_prefix: str) -> Frame:
+    """A DataFrame as a stream, if it can be one."""
     missing = [name for name in _COLUMNS if name not in frame.columns]
     if missing:
         raise RheosError(
@@ -43,8 +65,8 @@ def chunked(frame: DataFrame, stream: str, blank_prefix: str) -> DataFrame:
         )
     if not frame.isStreaming:
         raise RheosError("this DataFrame is not a stream: make it with spark.readStream")
-    columns = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
-    return map_in_arrow(frame.select(*columns, partition(frame)), Chunks(stream, blank_prefix), SCHEMA)
+    partition(frame)  # which may not have whole numbers
+    return Frame(frame, stream, blank_prefix)
 
 
 def partition(frame: DataFrame) -> Column:
@@ -68,6 +90,9 @@ class Chunks:
 
     stream: str
     blank_prefix: str
+    lateness: int
+    ahead: int | None
+    store: SegmentWriter
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -77,7 +102,11 @@ class Chunks:
         parts = (part for batch in batches for part in by_partition(batch))
         for number, (partition, rows) in enumerate(parts):
             chunk = read_lines(lines(rows), self.blank_prefix, f"DataFrame, partition {partition}")
-            yield row(self.stream, task, number, False, replace(chunk, partition=partition).pack())
+            clock = rows.column(CLOCK)[0].as_py()
+            ahead = None if self.ahead is None else Ahead(clock, self.ahead)
+            judged = judge(replace(chunk, partition=partition), self.lateness, ahead)
+            name = segment_name(self.stream, f"f{clock}", task, number)
+            yield row(self.stream, task, number, False, Packed.of(judged, self.store, name))
 
 
 def by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -1,5 +1,5 @@
 """What a user names as a source comes in (a path, a glob, `-`, a URL, a source, a DataFrame); a Source, or a
-DataFrame whose rows are chunks, goes out."""
+Frame goes out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rheos import filesystems
 from rheos.errors import LoadError, RheosError
 from rheos.sources.base import Source
 from rheos.sources.files import FileSource
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from rheos.sources.frames import Frame
 
 STANDARD_INPUT = "-"
 
@@ -31,7 +32,7 @@ def blank_prefix(stream: str) -> str:
     return f"s{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}_"
 
 
-def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source | DataFrame:
+def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source | Frame:
     """The source of a stream (its IRI); standard input will be copied into the folder `spool`."""
     prefix = blank_prefix(stream)
     if isinstance(given, Source):
@@ -43,17 +44,19 @@ def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source
         match = _SCHEME.fullmatch(text)
         if match and match[1].lower() == "file":
             return FileSource.of(match[2], prefix, follow=follow)
+        if match and match[1].lower() in filesystems.SCHEMES:
+            return FileSource.of(text, prefix, follow=follow)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:
-                others = ", ".join(f"{name}://" for name in sorted(["file", *SCHEMES]))
+                others = ", ".join(f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES]))
                 raise LoadError(f"there is no source for {match[1]}:// (there is {others})", text)
             return known(text, prefix)
         return FileSource.of(text, prefix, follow=follow)
     if type(given).__name__ == "DataFrame" and hasattr(given, "isStreaming"):
-        from rheos.sources.frames import chunked
+        from rheos.sources.frames import checked
 
-        return chunked(given, f"<{stream}>", prefix)
+        return checked(given, f"<{stream}>", prefix)
     raise RheosError(
         f"a stream comes from a path, '-', a URL, a Source or a streaming DataFrame, not {given!r}"
     )

@@ -36,13 +36,13 @@ import pyarrow.compute as pc
 
 from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
 from rheos.errors import LoadError
-from rheos.runtime.buffers import FOREVER, NEVER
 from rheos.sources.ahead import HOUR, Ahead, without
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import BadLine, Chunk, no_elements
-from rheos.sources.files import last_newline, read_range
+from rheos.sources.files import last_newline
 from rheos.sources.lines import read_chunks
-from rheos.sources.standard_input import parts_of, segments
+from rheos.sources.standard_input import parts_of, segments, text_of
+from rheos.sources.times import FOREVER, NEVER
 from rheos.terms import XSD
 
 SEGMENT_BYTES = 16 << 20
@@ -93,12 +93,19 @@ class PushSource(Source):
         begin = max(start["position"], self._skipped())
         return parts_of(self.folder, begin, end["position"], size)
 
+    def shipped(self, part: Part) -> Part:
+        return {**part, "text": text_of(part)}
+
     def read(self, part: Part) -> Iterator[Chunk]:
-        # It may have been reset after the batch was planned.
-        begin = max(part["start"], self._skipped())
-        if begin >= part["end"]:
-            return
-        text = read_range(part["path"], begin - part["first"], part["end"] - part["first"])
+        begin = part["start"]
+        if "text" in part:
+            text = part["text"]
+        else:
+            # It may have been reset after the batch was planned.
+            begin = max(begin, self._skipped())
+            if begin >= part["end"]:
+                return
+            text = text_of({**part, "start": begin})
         refused = tuple(_refused(text))
         if refused:
             yield Chunk(no_elements(), _PLACE, first=begin == 0, bad=refused)

@@ -9,32 +9,37 @@ Spark asks for offsets in a process of its own.
 from __future__ import annotations
 
 import base64
+import hashlib
 import pickle
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from rheos.sources.ahead import Ahead
 from rheos.sources.base import PART_BYTES, Offset, Part, Source
-from rheos.sources.chunks import Chunk, Packed, no_elements
+from rheos.sources.chunks import Chunk, Header, Judged, Packed, SegmentWriter, judge, no_elements
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "rheos"
 LEAST_PART_BYTES = 1 << 20
-SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, data BINARY, path STRING"
+SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, header STRING, data BINARY, segment STRING"
 _ARROW = pa.schema(
     [
         ("stream", pa.string()),
         ("part", pa.int64()),
         ("number", pa.int64()),
         ("ended", pa.bool_()),
+        ("header", pa.string()),
         ("data", pa.binary()),
-        ("path", pa.string()),
+        ("segment", pa.string()),
     ]
 )
 
@@ -42,13 +47,17 @@ _ARROW = pa.schema(
 @dataclass(frozen=True, slots=True)
 class Streams:
     """What the reader is told: the source of each stream by its name, the file of the beat, how much a batch
-    reads, and the folder through which large chunks go."""
+    reads, and where the elements of large chunks go. Of each stream also the lateness, and how far ahead of
+    the clock an element may be (microseconds)."""
 
     sources: dict[str, Source]
     beat: str
     batch_bytes: int
-    folder: str
+    store: SegmentWriter
     cores: int = 1
+    lateness: Mapping[str, int] = field(default_factory=dict)
+    ahead: Mapping[str, int] = field(default_factory=dict)
+    shipped: bool = False  # tasks do not see the driver's disk
 
     @property
     def part_bytes(self) -> int:
@@ -68,10 +77,13 @@ class Streams:
 @dataclass
 class StreamPart(InputPartition):
     """A part of a stream; `number` counts those of a batch in their order. With no part it is the end of a
-    partition, or of the stream."""
+    partition, or of the stream. `batch` is another one for every batch, also for one that is planned again.
+    `clock` is what the driver's clock said."""
 
     stream: str
     number: int
+    batch: str
+    clock: int
     part: Part | None = None
     partition: int | None = None
 
@@ -111,18 +123,21 @@ class StreamsReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         parts: list[StreamPart] = []
+        batch, clock = uuid.uuid4().hex[:12], time.time_ns() // 1000
+
+        def add(stream: str, part: Part | None = None, partition: int | None = None) -> None:
+            parts.append(StreamPart(stream, len(parts), batch, clock, part, partition))
+
         for name, source in self.streams.sources.items():
             before, after = self._of(start, name), self._of(end, name)
             if before == after:
                 continue
-            parts += [
-                StreamPart(name, len(parts) + i, part)
-                for i, part in enumerate(source.parts(before, after, self.streams.part_bytes))
-            ]
+            for part in source.parts(before, after, self.streams.part_bytes):
+                add(name, source.shipped(part) if self.streams.shipped else part)
             for partition in sorted(source.ended_partitions(after) - source.ended_partitions(before)):
-                parts.append(StreamPart(name, len(parts), partition=partition))
+                add(name, partition=partition)
             if source.ended(after):
-                parts.append(StreamPart(name, len(parts)))
+                add(name)
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -130,14 +145,19 @@ class StreamsReader(DataSourceStreamReader):
         stream, part = partition.stream, partition.part
         if part is None and partition.partition is not None:
             end = Chunk(no_elements(), partition=partition.partition, last=True)
-            yield row(stream, partition.number, 0, False, end.pack())
+            yield row(stream, partition.number, 0, False, Packed.of(judge(end)))
             return
         if part is None:
-            yield row(stream, partition.number, 0, True, Packed(None, None))
+            nothing = Judged(Header(), judge(Chunk(no_elements())).elements)
+            yield row(stream, partition.number, 0, True, Packed.of(nothing))
             return
+        allowed = self.streams.ahead.get(stream)
+        ahead = None if allowed is None else Ahead(partition.clock, allowed)
+        lateness = self.streams.lateness.get(stream, 0)
         for number, chunk in enumerate(self.streams.sources[stream].read(part)):
-            packed = chunk.pack(self.streams.folder, f"{partition.number}-{number}")
-            yield row(stream, partition.number, number, False, packed)
+            judged = judge(chunk, lateness, ahead)
+            name = segment_name(stream, partition.batch, partition.number, number)
+            yield row(stream, partition.number, number, False, Packed.of(judged, self.streams.store, name))
 
     def commit(self, end: dict[str, Any]) -> None:
         for name, source in self.streams.sources.items():
@@ -147,6 +167,14 @@ class StreamsReader(DataSourceStreamReader):
         """A stream's own offset; one that was added since then begins."""
         found: Offset | None = offset["streams"].get(name)
         return self.streams.sources[name].begin() if found is None else found
+
+
+def segment_name(stream: str, batch: str, *numbers: int) -> str:
+    """The name of a segment. It is like no other's: an attempt that is repeated, or goes on although nobody
+    waits for it, writes under another one."""
+    own = hashlib.blake2b(stream.encode(), digest_size=6).hexdigest()
+    attempt = uuid.uuid4().hex[:8]
+    return f"segments/{own}/{batch}-{'-'.join(map(str, numbers))}-{attempt}.arrow"
 
 
 def row(stream: str, part: int, number: int, ended: bool, chunk: Packed) -> pa.RecordBatch:

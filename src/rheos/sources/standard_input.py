@@ -61,8 +61,11 @@ class Spool(Source):
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
         return parts_of(self.folder, start["position"], end["position"], size)
 
+    def shipped(self, part: Part) -> Part:
+        return {**part, "text": text_of(part)}
+
     def read(self, part: Part) -> Iterator[Chunk]:
-        text = read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
+        text = part["text"] if "text" in part else text_of(part)
         yield from read_chunks(text, self.blank_prefix, _PLACE, first=part["start"] == 0)
 
     def committed(self, offset: Offset) -> None:
@@ -97,6 +100,11 @@ def parts_of(folder: str, start: int, end: int, size: int) -> list[Part]:
         missing = os.path.join(folder, f"{position:020}.nq")
         raise LoadError(f"the bytes {position} to {end} were here, and are not any more", missing)
     return parts
+
+
+def text_of(part: Part) -> bytes:
+    """The lines of a part."""
+    return read_range(part["path"], part["start"] - part["first"], part["end"] - part["first"])
 
 
 def copy(stream: BufferedReader, spool: Spool) -> threading.Thread:

@@ -20,6 +20,9 @@ from rheos.terms import XSD
 
 Microseconds = npt.NDArray[np.int64]
 
+# Earlier and later than any time that a stream can have.
+NEVER, FOREVER = -(2**62), 2**62
+
 _SUFFIX = f'"^^<{XSD}dateTime>'
 _PLAIN = (
     r'^"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z"'

@@ -7,10 +7,11 @@ from typing import ClassVar, NoReturn
 
 from lark import Token
 
-from rheos.syntax import arriving, ast
+from rheos.syntax import ast
 from rheos.syntax.build import Dataset, Form
 from rheos.syntax.measures import Measure, nanoseconds, positive, triples
-from rheos.syntax.registration import Prologue, RegistrationBuilder
+from rheos.syntax.registration import Prologue, RegistrationBuilder, check_registration
+from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
 
 Window = ast.RangeWindow | ast.LastWindow | ast.AllWindow
@@ -47,7 +48,7 @@ class CqelsBuilder(RegistrationBuilder):
     # --- the query as a whole ----------------------------------------------------------------------
 
     def query_unit(self, query: ast.Query) -> ast.Query:
-        arriving.check(query)
+        check(query)
         return query
 
     def query(self, prologue: Prologue, form: tuple[Form, Dataset], values: ast.Values | None) -> ast.Query:
@@ -121,3 +122,25 @@ def _only_triples(group: ast.Group) -> ast.Triples:
             message = "a property path cannot stand in the braces of STREAM; they hold only triples"
             raise Fault(message, triple.predicate.position)
     return block
+
+
+# --- the rules ------------------------------------------------------------------------------------
+
+
+def check(query: ast.Query) -> None:
+    """Raise a `Fault` at the first place where the query breaks a rule about streams."""
+    check_registration(query, "STREAM <iri> [RANGE 10s] { ?s ?p ?o } to WHERE")
+    if not query.stream_patterns:
+        return
+    if isinstance(query.form, ast.DescribeQuery):
+        message = "DESCRIBE cannot read streams in CQELS-QL; use CONSTRUCT, SELECT or ASK"
+        raise Fault(message, query.form.position)
+    for node in nodes(query.form):
+        if isinstance(node, ast.Graph):
+            _no_stream_in(node)
+
+
+def _no_stream_in(graph: ast.Graph) -> None:
+    for node in nodes(graph.pattern):
+        if isinstance(node, ast.StreamPattern):
+            raise Fault("STREAM cannot stand inside GRAPH; a stream is not part of a graph", node.position)

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from lark import Token
 
-from rheos.syntax import ast, continuous
+from rheos.syntax import ast
 from rheos.syntax.build import Builder, Dataset, Form
 from rheos.syntax.measures import Measure, microseconds, positive, triples
-from rheos.syntax.registration import RegistrationBuilder
+from rheos.syntax.registration import RegistrationBuilder, check_registration
+from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
 
 Window = ast.LogicalWindow | ast.PhysicalWindow
@@ -25,7 +26,7 @@ class CSparqlBuilder(RegistrationBuilder):
     ARITIES: ClassVar[dict[str, tuple[int, int]]] = {**Builder.ARITIES, "TIMESTAMP": (1, 2)}
 
     def query_unit(self, query: ast.Query) -> ast.Query:
-        continuous.check(query)
+        check(query)
         return query
 
     def computed_every(self, keyword: Token, duration: Measure) -> int:
@@ -147,3 +148,64 @@ def _window(iri: ast.Name, window: tuple[Window, ...]) -> Window:
 
 def _step(move: Token | Measure, size: int) -> int:
     return size if isinstance(move, Token) else positive(move, "the step of a window")  # a token: TUMBLING
+
+
+# --- the rules ------------------------------------------------------------------------------------
+
+
+_EXAMPLE = "FROM STREAM <iri> [RANGE 10m STEP 1m]"
+
+
+def check(query: ast.Query) -> None:
+    """Raise a `Fault` at the first place where the query breaks a rule about streams."""
+    check_registration(query, _EXAMPLE)
+    _graph_names(query)
+    _timestamps(query)
+
+
+def _graph_names(query: ast.Query) -> None:
+    """A stream under two windows, or one that is a static graph too, would make GRAPH ambiguous.
+
+    Names are compared as far as they can be here, with prefixes but without the base IRI.
+    """
+    prefixes = {item.prefix: item.iri.value for item in query.prologue if isinstance(item, ast.Prefix)}
+
+    def spelled_out(name: ast.Name) -> str:
+        if isinstance(name, ast.PrefixedName) and name.prefix in prefixes:
+            return prefixes[name.prefix] + name.local
+        return name.value if isinstance(name, ast.Iri) else f"{name.prefix}:{name.local}"
+
+    streams: set[str] = set()
+    for stream in query.streams:
+        iri = spelled_out(stream.iri)
+        if iri in streams:
+            message = f"the stream <{iri}> already has a window; one query sees a stream through one window"
+            raise Fault(message, stream.iri.position)
+        streams.add(iri)
+    for clause in query.dataset:
+        if clause.named and (iri := spelled_out(clause.iri)) in streams:
+            message = f"<{iri}> is a stream of this query; it cannot be a named graph of static data as well"
+            raise Fault(message, clause.iri.position)
+
+
+def _timestamps(query: ast.Query) -> None:
+    tree = tuple(nodes(query.form))
+    calls = [node for node in tree if isinstance(node, ast.Call) and node.name == "TIMESTAMP"]
+    if not calls:
+        return
+    # The template of a CONSTRUCT has triples too, but not in a block.
+    blocks = [node for node in tree if isinstance(node, ast.Triples)]
+    matched = {node.name for block in blocks for node in nodes(block) if isinstance(node, ast.Var)}
+    graphs = {
+        node.name.name for node in tree if isinstance(node, ast.Graph) and isinstance(node.name, ast.Var)
+    }
+    for call in calls:
+        variable, *stream = call.arguments
+        if isinstance(variable, ast.Var) and variable.name not in matched:
+            message = f"timestamp needs a variable of a triple pattern in WHERE; ?{variable.name} is in none"
+            raise Fault(message, variable.position)
+        if stream and isinstance(stream[0], ast.Var) and stream[0].name not in graphs:
+            message = (
+                f"the stream of timestamp is an IRI or the variable of a GRAPH; ?{stream[0].name} is none"
+            )
+            raise Fault(message, stream[0].position)

@@ -27,12 +27,12 @@ from rheos.syntax.lexer import SharedLexer
 DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     "sparql": (("sparql.lark",), ("rheos.syntax.build", "Builder")),
     "csparql": (
-        ("sparql.lark", "continuous.lark", "csparql.lark"),
+        ("sparql.lark", "registration.lark", "csparql.lark"),
         ("rheos.syntax.csparql", "CSparqlBuilder"),
     ),
-    "cqels": (("sparql.lark", "continuous.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
+    "cqels": (("sparql.lark", "registration.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
     "epsparql": (
-        ("sparql.lark", "continuous.lark", "epsparql.lark"),
+        ("sparql.lark", "registration.lark", "epsparql.lark"),
         ("rheos.syntax.epsparql", "EpSparqlBuilder"),
     ),
     "update": (("sparql.lark", "update.lark"), ("rheos.syntax.update", "UpdateBuilder")),

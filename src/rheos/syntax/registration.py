@@ -8,7 +8,7 @@ from lark import Token
 
 from rheos.syntax import ast, terms
 from rheos.syntax.build import Builder, Dataset, Form
-from rheos.syntax.terms import position
+from rheos.syntax.terms import Fault, position
 
 Prologue = tuple[ast.Base | ast.Prefix, ...]
 
@@ -33,3 +33,18 @@ class RegistrationBuilder(Builder):
 
     def registered_name(self, name: Token) -> str:
         return terms.iri(name).value if name.type == "IRIREF" else str(name)
+
+
+def check_registration(query: ast.Query, example: str) -> None:
+    """The rules about REGISTER, which CQELS-QL has too; the example is of how a query reads a stream."""
+    registration = query.registration
+    if registration is None:
+        return
+    match registration.kind, query.form:
+        case "STREAM", (ast.SelectQuery() | ast.AskQuery()) as form:
+            word = "SELECT" if isinstance(form, ast.SelectQuery) else "ASK"
+            message = f"only CONSTRUCT and DESCRIBE make streams; {word} can be a REGISTER QUERY"
+            raise Fault(message, form.position)
+    if not query.streams and not query.stream_patterns:
+        message = f"{registration.name} has no stream to wait for; add {example}, or ask without REGISTER"
+        raise Fault(message, registration.position)

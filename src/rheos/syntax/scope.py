@@ -3,7 +3,7 @@
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
 and a blank node label stays inside one basic graph pattern (5.1.1). In C-SPARQL, AGGREGATE needs a new
-variable and takes its others from WHERE (3.4 of its paper); `continuous.py`, `arriving.py` and `detecting.py`
+variable and takes its others from WHERE (3.4 of its paper); `csparql.py`, `cqels.py` and `epsparql.py`
 have the rules about streams.
 """
 

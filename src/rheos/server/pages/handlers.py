@@ -1,4 +1,4 @@
-"""The pages' addresses: requests come in, what there is is looked up, responses with HTML go out."""
+"""The handlers of the pages: they look up what a page shows and respond with its HTML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from rheos.server import graphs, windows
 from rheos.server.host import Host, Query
 from rheos.server.linked import HTML, Linked, read_moment, read_window
 from rheos.server.negotiation import choose
-from rheos.server.pages import html, overview, queries, streams
+from rheos.server.pages import overview, queries, streams
+from rheos.server.pages.rendering import SECURITY, failure
 from rheos.server.problems import PROBLEM_JSON, Problem
 from rheos.syntax.detect import detect
 
@@ -29,8 +30,8 @@ _AUTO = "auto"
 
 
 class Files(StaticFiles):
-    """Files that a browser keeps, and asks each time whether they are still the same: scripts of different
-    versions would not understand each other."""
+    """Static files. A browser may keep them, but asks every time whether they have changed: scripts of
+    different versions do not fit together."""
 
     def file_response(self, *arguments: Any, **more: Any) -> Response:
         response = super().file_response(*arguments, **more)
@@ -39,7 +40,7 @@ class Files(StaticFiles):
 
 
 def static_files() -> StaticFiles:
-    """The files that pages need; no other can be reached."""
+    """The files in `static`; no other file can be reached."""
     return Files(directory=Path(__file__).parent / "static")
 
 
@@ -47,7 +48,7 @@ Handler = Callable[["Pages", Request], Awaitable[Response]]
 
 
 def for_people(handler: Handler) -> Handler:
-    """A handler whose problems are pages too, for those who want pages."""
+    """A handler whose problems are pages, for clients that want HTML."""
 
     @wraps(handler)
     async def handle(pages: Pages, request: Request) -> Response:
@@ -59,13 +60,15 @@ def for_people(handler: Handler) -> Handler:
             problem = known
         if choose(request.headers.get("accept"), (PROBLEM_JSON, *HTML)) == PROBLEM_JSON:
             return problem.response()
-        return respond(html.failure(problem.title, problem.detail), status=problem.status)
+        return respond(failure(problem.title, problem.detail), status=problem.status)
 
     return handle
 
 
 @dataclass(frozen=True)
 class Pages:
+    """The handlers of all pages."""
+
     host: Host
     linked: Linked
 
@@ -98,14 +101,15 @@ class Pages:
         name = self.linked.known(request.path_params["name"])
         view, content = await self.linked.view(name, window)
         rdf = request.scope["raw_path"].decode().removeprefix("/page")
-        seen = name, windows.path_of(view.window), content
-        query = self.host.queries.get(name)
-        if query is None:
-            text = await run_in_threadpool(streams.stream, name, kind_of(self.host, name), *seen[1:])
-        else:
-            sections = await run_in_threadpool(streams.sections, *seen)
-            text = queries.query(name, query.kept.text, language_of(query), sections)
-        return respond(text, rdf)
+        query, path = self.host.queries.get(name), windows.path_of(view.window)
+
+        def page() -> str:
+            if query is None:
+                return streams.stream(name, kind_of(self.host, name), path, content)
+            seen = streams.seen(name, path, content)
+            return queries.query(name, query.kept.text, language_of(query), seen)
+
+        return respond(await run_in_threadpool(page), rdf)
 
     @for_people
     async def moment(self, request: Request) -> Response:
@@ -130,7 +134,7 @@ def language_of(query: Query) -> str:
 
 
 def respond(text: str, rdf: str | None = None, status: int = 200) -> Response:
-    """A page; `rdf` is the address of the same as RDF, below /trdf."""
+    """The response with a page. `rdf` is the address of the same thing as RDF, below /trdf."""
     more: Mapping[str, str] = {} if rdf is None else {"Link": f'</trdf{rdf}>; rel="alternate"'}
-    headers = {**html.SECURITY, "Cache-Control": "no-cache", **more}
+    headers = {**SECURITY, "Cache-Control": "no-cache", **more}
     return Response(text, status, headers=headers, media_type="text/html")

@@ -121,8 +121,10 @@ async function attempt() {
 
 async function register() {
   clearTimeout(timer);
-  checks += 1;
+  const turn = (checks += 1);
   const name = wanted();
+  // What is registered is the text at the click, whatever is written while the server answers.
+  const [text, dialect] = [editor.value, byId("dialect").value];
   if (!name) {
     byId("name").focus();
     return notice("The query needs a name.");
@@ -130,10 +132,10 @@ async function register() {
   try {
     const known = (await get("/queries")).queries.some((query) => query.name === name);
     if (known && !confirm(`There is a query ${name} already. Put this one in its place?`)) return;
-    await send("PUT", `/${encodeURIComponent(name)}?dialect=${byId("dialect").value}`, editor.value);
+    await send("PUT", `/${encodeURIComponent(name)}?dialect=${dialect}`, text);
     location.href = `/page/${encodeURIComponent(name)}`;
   } catch (error) {
-    problem(error);
+    if (turn === checks) problem(error); // else its place is one of a text that is no longer there
   }
 }
 

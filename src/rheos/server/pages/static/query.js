@@ -34,11 +34,14 @@ async function look() {
     ["instants", number(found.instants)],
     ["rows", number(found.rows)],
     ["last evaluation", found.milliseconds === null ? "–" : seconds(found.milliseconds / 1000)],
-    ["runs", found.execution || "–"],
+    ["shards", SHARDS[found.sharding] || "–"],
     ["watching", number(found.subscribers)],
   ]);
   return found;
 }
+
+/** How the work of the last batch was shared out. */
+const SHARDS = { one: "one", time: "by time" };
 
 /** Answers that have come since the last drawing. */
 function draw(parts) {

@@ -1,0 +1,50 @@
+"""From the syntax tree of a C-SPARQL query to its algebra: the translation of SPARQL, with windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rheos import iris
+from rheos.algebra.streams import CSparqlQuery
+from rheos.algebra.translate import Names, Translator
+from rheos.errors import QuerySyntaxError
+from rheos.syntax import ast
+from rheos.syntax.scope import nodes
+
+
+def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> CSparqlQuery:
+    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
+    translator = Translator(Names.of(query, base))
+    check_streams(query, translator.names.iri)
+    registration = query.registration
+    return CSparqlQuery(
+        registration.name if registration else name,
+        translator.query(query),
+        translator.windows(query.streams),
+        registration.every if registration else None,
+        registration is not None and registration.kind == "STREAM",
+    )
+
+
+def check_streams(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
+    """Raise an error where a stream is named twice, or timestamp() names what is no stream of the query.
+
+    The parser has checked the same as far as it can without the base IRI; `iri` resolves a name.
+    """
+    streams: set[str] = set()
+    for clause in query.streams:
+        name = iri(clause.iri)
+        if name in streams:
+            message = f"the stream <{name}> already has a window; one query sees a stream through one window"
+            raise QuerySyntaxError(message, query.text, clause.iri.position)
+        streams.add(name)
+    for graph in query.dataset:
+        if graph.named and (name := iri(graph.iri)) in streams:
+            message = f"<{name}> is a stream of this query; it cannot be a named graph of static data as well"
+            raise QuerySyntaxError(message, query.text, graph.iri.position)
+    for node in nodes(query.form):
+        if isinstance(node, ast.Call) and node.name == "TIMESTAMP" and len(node.arguments) == 2:
+            stream = node.arguments[1]
+            if isinstance(stream, ast.Iri | ast.PrefixedName) and iri(stream) not in streams:
+                message = f"<{iri(stream)}> is not a stream of this query, so no triple has a time in it"
+                raise QuerySyntaxError(message, query.text, stream.position)

@@ -1,0 +1,150 @@
+"""From the syntax tree of an EP-SPARQL query to its algebra: the translation of SPARQL, with joins in time.
+
+Section 4.2 of the paper: SEQ is a SeqJoin, EQUALS an EqJoin, OPTIONALSEQ a SeqRightJoin (its left is the
+optional one), EQUALSOPTIONAL an EqLeftJoin (its right is). The filters that stand in an optional group itself
+become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation).
+
+Also found here, because names must be resolved first: literals that getDURATION() and the like can never be
+compared with, and the length of WITHIN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rheos import iris, terms
+from rheos.algebra.expressions import INTERVAL, Expression, Variable
+from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Project, Recent, SeqJoin, SeqRightJoin
+from rheos.algebra.streams import EPSparqlQuery
+from rheos.algebra.translate import TIMESTAMP, Names, Translator
+from rheos.algebra.variables import in_scope, names, used
+from rheos.errors import Position, QuerySyntaxError, UnsupportedError
+from rheos.sql import constants, durations
+from rheos.sql.views import Duration
+from rheos.syntax import ast
+
+_COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">=", "IN", "NOT IN"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "unary-", "unary+"})
+_CALLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
+_MOMENT = '"2026-01-01T00:00:00Z"^^xsd:dateTime'
+_LENGTH = '"PT10M"^^xsd:duration'
+_LONGEST = 3_652_500 * constants.MICROS_PER_DAY  # ten thousand years
+
+
+def translate_epsparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> EPSparqlQuery:
+    """The algebra of a query in EP-SPARQL; `name` is what it is called if its text does not say."""
+    consumption = query.registration.consumption if query.registration else "unrestricted"
+    translator = EPSparqlTranslator(Names.of(query, base), consumes=consumption != "unrestricted")
+    streams = tuple(dict.fromkeys(terms.iri(translator.names.iri(clause.iri)) for clause in query.streams))
+    registration = query.registration
+    return EPSparqlQuery(
+        registration.name if registration else name,
+        translator.query(query),
+        streams or None,
+        registration is not None and registration.kind == "STREAM",
+        consumption,
+    )
+
+
+def of_mappings(pattern: Node, reads: frozenset[str] = frozenset()) -> Node:
+    """A pattern without blank nodes and steps of paths, but for those that are read. They are no part of a
+    mapping: two solutions that differ only in them are one, to be counted and used up once."""
+    scope = in_scope(pattern)
+    kept = tuple(Variable(name) for name in sorted(scope) if name in reads or not Variable(name).is_blank)
+    return pattern if len(kept) == len(scope) else Project(pattern, kept)
+
+
+@dataclass
+class EPSparqlTranslator(Translator):
+    consumes: bool = False  # solutions are used up
+
+    def element(self, element: ast.Pattern) -> Node:
+        if isinstance(element, ast.Temporal):
+            return self.temporal(element)
+        return super().element(element)
+
+    def temporal(self, element: ast.Temporal) -> Node:
+        left, right = element.left, element.right
+        match element.operator:
+            case "SEQ":
+                first, second = self.element(left), self.group(right)
+                if self.consumes:
+                    return SeqJoin(of_mappings(first), of_mappings(second))
+                return SeqJoin(first, second)
+            case "EQUALS":
+                return EqJoin(self.element(left), self.group(right))
+            case "OPTIONALSEQ":
+                if isinstance(left, ast.Group):
+                    optional, condition = self.group_and_filter(left)
+                    return SeqRightJoin(optional, self.group(right), condition)
+                # Of a chain of groups each has its own filters, and the whole has none.
+                return SeqRightJoin(self.element(left), self.group(right))
+            case "EQUALSOPTIONAL":
+                return EqLeftJoin(self.element(left), *self.group_and_filter(right))
+        raise AssertionError(element.operator)
+
+    def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
+        if modifiers.within is None:
+            return group
+        reads = names(group.keys).union(*(used(aggregate) for _, aggregate in group.aggregates))
+        pattern = of_mappings(group.pattern, reads)
+        return Recent(pattern, self.within(modifiers.within), group.keys, group.aggregates)
+
+    def within(self, within: ast.Within) -> int:
+        length = within.length
+        if isinstance(length, int):
+            return length
+        found = self.duration(length)
+        if found is None:
+            raise self.wrong(f"WITHIN takes a time, as in WITHIN 10m or WITHIN {_LENGTH}", length.position)
+        if found.months:
+            raise self.wrong("months and years have no fixed length; WITHIN takes days", length.position)
+        micros = int(found.micros)
+        if micros <= 0:
+            raise self.wrong("the time of WITHIN must be more than 0", length.position)
+        if micros > _LONGEST:
+            raise self.wrong("this is longer than ten thousand years", length.position)
+        return micros
+
+    # --- expressions -------------------------------------------------------------------------------
+
+    def expression(self, expression: ast.Expression) -> Expression:
+        match expression:
+            case ast.FunctionCall(_, function) if self.names.iri(function) == TIMESTAMP:
+                message = "the timestamp of a triple is for queries in C-SPARQL; EP-SPARQL has getENDTIME()"
+                raise UnsupportedError(message, self.names.text, expression.position)
+            case ast.Call(_, name, arguments) if name in _COMPARISONS | _ARITHMETIC:
+                for argument in arguments:
+                    if isinstance(argument, ast.Call) and argument.name in INTERVAL:
+                        self.check_use(argument, name, arguments)
+        return super().expression(expression)
+
+    def check_use(self, call: ast.Call, operator: str, arguments: tuple[ast.Expression, ...]) -> None:
+        """What could only ever fail would drop every solution, and nobody would know why."""
+        asked = _CALLED[call.name]
+        if operator in _ARITHMETIC:
+            what = "a duration" if call.name == "DURATION" else "a time"
+            message = f"{asked} is {what}, and SPARQL only calculates with numbers; compare it with another"
+            raise self.wrong(message, call.position)
+        for other in arguments:
+            if not isinstance(other, ast.Literal):
+                continue
+            if call.name == "DURATION" and self.duration(other) is None:
+                message = f"this is no duration; {asked} is compared with one, as in {_LENGTH}"
+                raise self.wrong(message, other.position)
+            if call.name != "DURATION" and self.moment(other) is None:
+                message = f"this is no xsd:dateTime; {asked} is compared with one, as in {_MOMENT}"
+                raise self.wrong(message, other.position)
+
+    def duration(self, literal: ast.Literal) -> Duration | None:
+        return durations.read(literal.lexical, self.datatype(literal))
+
+    def moment(self, literal: ast.Literal) -> constants.ConstantMoment | None:
+        datatype = self.datatype(literal)
+        return constants.moment(literal.lexical, datatype) if datatype == constants.DATE_TIME else None
+
+    def datatype(self, literal: ast.Literal) -> str | None:
+        return None if literal.datatype is None else self.names.iri(literal.datatype)
+
+    def wrong(self, message: str, position: Position) -> QuerySyntaxError:
+        return QuerySyntaxError(message, self.names.text, position)

@@ -1,0 +1,552 @@
+"""CQELS-QL: what is new at every tick of a span of time.
+
+What it gives depends on the elements, the static data and the span, and on nothing else. All the ticks of a
+batch are answered by one statement; the order of its joins is chosen from what there is to join.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.entailment import Schema, schema_of
+from rheos.algebra.expressions import Variable
+from rheos.algebra.families import CONSTANTS, family, skeleton
+from rheos.algebra.families import Family as Constants
+from rheos.algebra.nodes import Node, OrderBy, Query
+from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
+from rheos.execute.database import LARGE
+from rheos.optimize.compare_resources import compare_resources
+from rheos.optimize.flows import Flow, Size
+from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
+from rheos.optimize.push_filters import push_filters
+from rheos.optimize.static_parts import (
+    Derivations,
+    StaticPart,
+    derivations_for,
+    has_static,
+    keep_static,
+    kept_in,
+)
+from rheos.optimize.static_parts import Part as AnyPart
+from rheos.optimize.statistics import Statistics
+from rheos.runtime.cqels.buckets import Bucketed, in_buckets, instants_of, width_of
+from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, slide_of, ticks_of
+from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, next_multiple
+from rheos.runtime.plan import Registered
+from rheos.runtime.sharding import Sharding
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
+from rheos.runtime.worker.made_up import made_up, stand_ins
+from rheos.runtime.worker.workbench import Workbench
+from rheos.sources.times import NEVER
+from rheos.sql.cqels import CqelsStatement, compile_difference, compile_new
+from rheos.sql.csparql import INSTANTS
+from rheos.sql.dialect import Dialect
+from rheos.sql.relation import clause_name
+
+# Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
+SPREAD_ROWS = 2_000_000
+# The different values of a column are counted in so many rows of it.
+SAMPLE = 1_000
+
+Part = Literal["all", "old", "new"]
+PARTS: tuple[Part, ...] = ("all", "old", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class CqelsOperator(Operator):
+    """A query of CQELS-QL. Those of the same `skeleton` are a family: they differ only in `constants`."""
+
+    query: CqelsQuery
+    skeleton: str
+    constants: tuple[str, ...]
+
+    language = "CQELS-QL"
+
+    @classmethod
+    def of(cls, query: CqelsQuery) -> CqelsOperator:
+        marked, constants = skeleton(query)
+        digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
+        return cls(query, digest, constants)
+
+    @property
+    def algebra(self) -> Query:
+        return self.query.query
+
+    @property
+    def streams(self) -> frozenset[str]:
+        return frozenset(streams_of(self.query))
+
+    @property
+    def sees(self) -> Hashable:
+        # What matches, and so is counted, may depend on what elements entail.
+        return self.query.windows, self.skeleton if self.counts else None
+
+    @property
+    def counts(self) -> bool:
+        """Whether a window counts the elements that match."""
+        return any(isinstance(clause.window, LastWindow) for clause in self.query.windows)
+
+    @property
+    def family(self) -> str:
+        return self.skeleton
+
+    def together(self, members: Sequence[Registered]) -> CqelsFamily:
+        return CqelsFamily.of(members)
+
+    @property
+    def sharding(self) -> Sharding:
+        return Sharding(by_time=True)
+
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        if not ends:
+            return None
+        last = max(found.time for found in ends.values())
+        return max([last, *(next_multiple(last, slide) for slide in slides_of(self.query))])
+
+    def live(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+    ) -> Marks:
+        entail = self._entail(bench) if self.counts and bench is not None else None
+        return self.marks(stream, elements, until, entail)
+
+    def marks(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, entail: Entail | None = None
+    ) -> Marks:
+        """Which elements of a stream a tick after a time, or the last one before it, can still see."""
+        times = {name: elements[name].column("time").to_numpy() for name in streams_of(self.query)}
+        passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
+        before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
+        time, count = times[stream], passed[stream]
+        kept: Marks = time > until
+        kept[max(0, count - 1) : count] = True  # the last one says when the last tick was
+        for clause in self.query.windows:
+            if clause.stream != stream:
+                continue
+            match clause.window:
+                case RangeWindow(range_, None):
+                    kept |= time + range_ >= before
+                case RangeWindow(range_, slide) if slide is not None:
+                    kept |= (time + range_) // slide * slide + slide > until
+                case LastWindow(triples):
+                    seen = elements[stream].slice(0, count)
+                    kept[matching_elements(seen, clause.patterns, entail)[-triples:]] = True
+                case AllWindow():
+                    kept[:] = True
+        return kept
+
+    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+        family = bench.families[self.skeleton]
+        assert isinstance(family, CqelsFamily)
+        constants = family.table([query.name for query in together])
+        batch = bench.room(CqelsBatch.of)
+        new = batch.novelty(family.prepared, span.after, span.until, dict(span.since), constants)
+        bench.told(family.members[0], new.flow)
+        return apart(new, family.members)
+
+    def _entail(self, bench: Workbench) -> Entail | None:
+        """What the elements of its streams entail that counts as a match."""
+        family = bench.families.get(self.skeleton)
+        if not isinstance(family, CqelsFamily):
+            return None
+        found = bench.room(CqelsBatch.of).entail(family.prepared)
+        return None if found is None else found[1]
+
+    def rehearse(self, bench: Workbench) -> None:
+        prepared = Prepared.of(self.query)
+        patterns = [pattern for clause in self.query.windows for pattern in clause.patterns]
+        bench.buffers |= dict.fromkeys(self.streams, Buffer(made_up(patterns)))
+        bench.static = stand_ins(bench.connection, prepared.parts)
+        bench.room(CqelsBatch.of).novelty(prepared, -1, len(patterns))
+
+    def is_large(self, text: str) -> bool:
+        return len(text) > LARGE // 20  # its statements are made when it is evaluated
+
+
+@dataclass(frozen=True)
+class CqelsFamily(Family):
+    """Queries that differ only in constants, by name, in the order of the constants, and how they are
+    evaluated together."""
+
+    members: tuple[str, ...]
+    constants: Constants
+    prepared: Prepared
+
+    @classmethod
+    def of(cls, members: Sequence[Registered]) -> CqelsFamily:
+        operators = [query.operator for query in members if isinstance(query.operator, CqelsOperator)]
+        names = tuple(query.name for query in members)
+        found = family(operators[0].query, [operator.constants for operator in operators], names)
+        return cls(names, found, Prepared.of(found.query))
+
+    @property
+    def static_parts(self) -> Sequence[tuple[Constants | None, AnyPart]]:
+        return [(self.constants, part) for part in self.prepared.parts]
+
+    @property
+    def graphs(self) -> frozenset[Schema | None]:
+        asks = self.prepared.asks_graphs
+        return frozenset({schema_of(self.prepared.query.query)}) if asks else frozenset()
+
+    def table(self, members: Sequence[str]) -> pa.Table | None:
+        """The constants of some of the members, by their numbers."""
+        if not self.constants.rows:
+            return None
+        places = {name: number for number, name in enumerate(self.members)}
+        numbers = [places[name] for name in members]
+        columns = [pa.array(numbers, pa.int64())]
+        columns += [
+            pa.array([self.constants.rows[number][at] for number in numbers], pa.string())
+            for at in range(len(self.constants.variables))
+        ]
+        return pa.table(columns, names=[f"c{at}" for at in range(1, len(columns) + 1)])
+
+
+def streams_of(query: CqelsQuery) -> tuple[str, ...]:
+    """In the order in which the query names them."""
+    return tuple(dict.fromkeys(clause.stream for clause in query.windows))
+
+
+def slides_of(query: CqelsQuery) -> tuple[int, ...]:
+    found = (slide_of(clause.window) for clause in query.windows)
+    return tuple(sorted({slide for slide in found if slide is not None}))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
+
+    query: CqelsQuery
+    parts: tuple[AnyPart, ...]
+    monotone: bool
+
+    @classmethod
+    def of(cls, query: CqelsQuery) -> Prepared:
+        nothing = Statistics(0, {})
+        pushed = push_filters(compare_resources(query.query, nothing), nothing)
+        kept, parts = keep_static(pushed, repr((query.query, query.windows)))
+        patterns = [pattern for clause in query.windows for pattern in clause.patterns]
+        derivations = derivations_for(query.query, patterns)
+        every: tuple[AnyPart, ...] = parts if derivations is None else (*parts, derivations)
+        return cls(replace(query, query=kept), every, is_monotone(query.query))
+
+    @property
+    def derivations(self) -> Derivations | None:
+        """What the elements of its streams entail."""
+        return next((part for part in self.parts if isinstance(part, Derivations)), None)
+
+    @property
+    def pattern(self) -> Node:
+        return self.query.query.form.pattern
+
+    @property
+    def spreads(self) -> bool:
+        """Whether rows must be looked at tick by tick."""
+        return not self.monotone and spreads(self.pattern)
+
+    @property
+    def asks_graphs(self) -> bool:
+        """Whether anything but its static parts looks at static data."""
+        return has_static(self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """What is new: rows (member, instant, at, columns) in order, and the flow by which it was found."""
+
+    rows: pa.Table
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSize:
+    """How many elements a window holds in a batch, how many of them are old, and about how many different
+    values they have as subject, predicate and object."""
+
+    rows: int
+    old: int
+    different: Mapping[str, float]
+
+    def of(self, part: Part) -> int:
+        return {"all": self.rows, "old": self.old, "new": self.rows - self.old}[part]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a query sees of its streams in a batch: its windows in so many buckets, and its ticks."""
+
+    windows: tuple[Bucketed, ...]
+    instants: pa.Table
+    sizes: tuple[WindowSize, ...]
+    buckets: int
+
+
+@dataclass
+class Windows:
+    """The windows of queries on one batch: what one of them needs that another has made is used again.
+
+    `elements` are the live elements of each stream with their places.
+    """
+
+    elements: Mapping[str, pa.Table]
+
+    def __post_init__(self) -> None:
+        self._ticks: dict[Hashable, tuple[Mapping[str, Arrived], Ticks]] = {}
+        self._held: dict[Hashable, tuple[Held, WindowSize]] = {}
+        self._entailed: dict[Hashable, Entailed] = {}
+        self._bucketed: dict[Hashable, Bucketed] = {}
+        self._instants: dict[Hashable, pa.Table] = {}
+
+    def opened(
+        self,
+        query: CqelsQuery,
+        after: int,
+        until: int,
+        since: Mapping[str, int],
+        *,
+        monotone: bool,
+        spreads: bool,
+        entail: tuple[str, Entail] | None = None,
+    ) -> Opened | int:
+        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
+        two, if the query `spreads` rows over ticks, and they would be too many.
+
+        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        `entail` gives what elements entail, by a table of this name.
+        """
+        clauses, seen = query.windows, tuple(sorted(since.items()))
+        # Windows that slide make ticks of their own.
+        span: Hashable = (streams_of(query), after, until, seen, clauses if slides_of(query) else ())
+        if span not in self._ticks:
+            arrived = {
+                stream: Arrived.of(self.elements[stream], after, until, since.get(stream, 0))
+                for stream in streams_of(query)
+            }
+            self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
+        streams, ticks = self._ticks[span]
+        found = [self._held_by(span, clause, streams[clause.stream], ticks, entail) for clause in clauses]
+        held = [window for window, _ in found]
+        middle = middle_of(ticks, held) if spreads else None
+        if middle is not None:
+            return middle
+        width = width_of(ticks, held)
+        by = entail[0] if entail is not None else None
+        windows = (
+            self._in_buckets(((span, by), clause, width, monotone), window)
+            for clause, window in zip(clauses, held, strict=True)
+        )
+        first = 0 if not monotone and ticks.before != NEVER else 1
+        key = span, first, width
+        if key not in self._instants:
+            self._instants[key] = instants_of(ticks, first, width)
+        sizes = tuple(size for _, size in found)
+        return Opened(tuple(windows), self._instants[key], sizes, ticks.count // width + 1)
+
+    def _held_by(
+        self,
+        span: Hashable,
+        clause: StreamClause,
+        arrived: Arrived,
+        ticks: Ticks,
+        entail: tuple[str, Entail] | None,
+    ) -> tuple[Held, WindowSize]:
+        key = span, entail and entail[0], clause
+        if key not in self._held:
+            held = held_by(clause, arrived, ticks, self._entailed_by(span, clause.stream, arrived, entail))
+            self._held[key] = held, WindowSize(len(held.start), held.old, different_values(held))
+        return self._held[key]
+
+    def _entailed_by(
+        self, span: Hashable, stream: str, arrived: Arrived, entail: tuple[str, Entail] | None
+    ) -> Entailed | None:
+        if entail is None:
+            return None
+        key = span, entail[0], stream
+        if key not in self._entailed:
+            self._entailed[key] = entail[1](arrived.elements)
+        return self._entailed[key]
+
+    def _in_buckets(self, key: tuple[Hashable, StreamClause, int, bool], window: Held) -> Bucketed:
+        *_, width, monotone = key
+        if key not in self._bucketed:
+            self._bucketed[key] = in_buckets(window, width, clipped=not monotone)
+        return self._bucketed[key]
+
+
+@dataclass
+class CqelsBatch:
+    """The evaluation of queries on one batch in this process; `kept` tells the sizes of the tables of static
+    parts, which the place has. With `copies`, what statements read of streams is copied into tables, each
+    once: to look at Arrow where it lies costs a statement a millisecond for every place where it does."""
+
+    database: Database
+    elements: Mapping[str, pa.Table]
+    kept: Mapping[str, Size] = field(default_factory=dict)
+    copies: bool = False
+
+    @classmethod
+    def of(cls, bench: Workbench) -> CqelsBatch:
+        return cls(bench.database, bench.elements, bench.static, bench.crowded)
+
+    def __post_init__(self) -> None:
+        self._windows = Windows(self.elements)
+        self._copied: dict[Hashable, str] = {}
+
+    def novelty(
+        self,
+        prepared: Prepared,
+        after: int,
+        until: int,
+        since: Mapping[str, int] | None = None,
+        constants: pa.Table | None = None,
+    ) -> Novelty:
+        """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
+        query = prepared.query
+        opened = self._windows.opened(
+            query,
+            after,
+            until,
+            since or {},
+            monotone=prepared.monotone,
+            spreads=prepared.spreads,
+            entail=self.entail(prepared),
+        )
+        if isinstance(opened, int):
+            first = self.novelty(prepared, after, opened, since, constants)
+            second = self.novelty(prepared, opened, until, since, constants)
+            return following(first, second)
+        statement, flow = statement_for(
+            prepared, opened.sizes, opened.buckets, constants, self.kept, self.database
+        )
+        for number, window in enumerate(opened.windows, start=1):
+            for part in PARTS:
+                name = clause_name(number, part)
+                if name in statement.sql:
+                    self._show(name, (id(window), part), window.part(part))
+        self._show(INSTANTS, id(opened.instants), opened.instants)
+        return Novelty(self.database.new(statement), flow)
+
+    def entail(self, prepared: Prepared) -> tuple[str, Entail] | None:
+        """What the elements of a query entail, and the table that says so; None if they entail nothing that
+        it could match."""
+        derivations = prepared.derivations
+        if derivations is None or derivations.table not in self.kept or not self.kept[derivations.table].rows:
+            return None
+        return derivations.table, entail_in(self.database, derivations.table)
+
+    def _show(self, name: str, key: Hashable, rows: pa.Table) -> None:
+        """Have rows under a name; the key is the same whenever the rows are."""
+        if not self.copies:
+            self.database.put(name, rows)
+            return
+        if key not in self._copied:
+            self._copied[key] = f"copied_{len(self._copied) + 1}"
+            self.database.put("arrived", rows)
+            self.database.make(self._copied[key], "SELECT * FROM arrived")
+        self.database.view(name, f"SELECT * FROM {self._copied[key]}")
+
+
+def statement_for(
+    prepared: Prepared,
+    windows: Sequence[WindowSize],
+    buckets: int,
+    constants: pa.Table | None,
+    kept: Mapping[str, Size],
+    database: Database,
+) -> tuple[CqelsStatement, str]:
+    """The statement for a place that has the windows of these sizes, the ticks, and the kept tables, and its
+    flow. The constants are put there."""
+    sizes: dict[Node, Size] = {}
+    for leaf in stream_patterns(prepared.pattern):
+        window = windows[leaf.window - 1]
+        terms = zip("spo", leaf.pattern.terms, strict=True)
+        different = {t.name: window.different[name] for name, t in terms if isinstance(t, Variable)}
+        for part in PARTS:
+            # A flow starts with all that is new, and meets of the others what is in the same bucket.
+            rows = window.of(part) / (1 if part == "new" else buckets)
+            sizes[replace(leaf, part=part)] = Size(rows, different)
+    for table in kept_in(prepared.pattern):
+        sizes[table] = kept.get(table.table, Size(1.0))
+        if table.table == CONSTANTS and constants is not None:
+            database.put(CONSTANTS, constants)
+            sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))
+    return planned(prepared, sizes, database.dialect)
+
+
+def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
+    """Where to cut a batch in two that has too many rows at too many ticks; None if it has not."""
+    if sum(int((window.end - window.start).sum()) for window in windows) <= SPREAD_ROWS:
+        return None
+    middle = int(ticks.time[(ticks.count - 1) // 2])
+    return middle if middle < ticks.time[-1] else None
+
+
+def following(first: Novelty, second: Novelty) -> Novelty:
+    """The rows of a span and of the next; the numbers of its instants go on after those of the first."""
+    # By place: a variable may be called as member, instant and at are.
+    last = pc.max(first.rows.column(1)).as_py() or 0
+    numbers = pc.add(second.rows.column(1), last)
+    later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field(1).type))
+    rows = pa.concat_tables([first.rows, later])
+    order = np.argsort(rows.column(0).to_numpy(), kind="stable")
+    return Novelty(rows.take(pa.array(order)), second.flow)
+
+
+def different_values(window: Held) -> dict[str, float]:
+    """About how many different terms the elements of a window have in each place, from the last of them."""
+    sample = window.elements.slice(max(0, len(window.start) - SAMPLE))
+    return {name: float(max(1, pc.count_distinct(sample.column(name)).as_py())) for name in "spo"}
+
+
+def planned(prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect) -> tuple[CqelsStatement, str]:
+    """The statement whose joins are in the order that suits the sizes, and that order in words."""
+    parts = {part.table: part.query for part in prepared.parts if isinstance(part, StaticPart)}
+    query, flow = prepared.query.query, Flow(sizes, parts)
+    if not prepared.monotone:
+        pattern = flow.ordered(prepared.pattern)
+        whole = Query(replace(query.form, pattern=pattern), query.dataset)
+        return _difference(whole, dialect, prepared.query.name), str(flow)
+    orders, pattern = looked_for(prepared.pattern)
+    new = (change for branch in branches(pattern) for change in changes(branch))
+    patterns = tuple(flow.ordered(change) for change in new)
+    return _new(query, patterns, orders, dialect, prepared.query.name), str(flow)
+
+
+# A statement is compiled once for an order of its joins, in each process that runs it.
+
+
+@lru_cache(maxsize=4096)
+def _difference(query: Query, dialect: Dialect, name: str) -> CqelsStatement:
+    return compile_difference(query, dialect, name)
+
+
+@lru_cache(maxsize=4096)
+def _new(
+    query: Query, patterns: tuple[Node, ...], orders: OrderBy | None, dialect: Dialect, name: str
+) -> CqelsStatement:
+    return compile_new(query, patterns, orders, dialect, name)
+
+
+def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
+    """What is new for each of the members of a family that has something, by name."""
+    rows = new.rows
+    numbers = rows.column(0).to_numpy()
+    answers = rows.remove_column(0)
+    present, starts = np.unique(numbers, return_index=True)
+    ends = np.append(starts, len(rows))[1:]
+    found = {}
+    for number, start, end in zip(present.tolist(), starts, ends, strict=True):
+        own = answers.slice(start, end - start)
+        instants = own.column(0).to_numpy()
+        first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
+        found[members[number]] = Answers(own.select([0, 1]).take(pa.array(first)), own)
+    return found

@@ -1,0 +1,201 @@
+"""The ticks of CQELS-QL: the elements of streams come in, windows on them as intervals of ticks go out.
+
+A query ticks with every element of its streams, in the order (time, stream, arrival), and with a window that
+slides also at the multiples of its slide, after all the elements of that time. The ticks of a batch are
+numbered from 1; 0 is the last tick before it, at which everything is that came earlier. An element is in a
+window from the tick that brings it until the tick that finds it too old, which other elements bring.
+
+Everything is an array: no element is looked at by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.expressions import Constant
+from rheos.algebra.nodes import TriplePattern
+from rheos.algebra.streams import AllWindow, CqelsWindow, LastWindow, RangeWindow, StreamClause
+from rheos.runtime.operator import Marks
+from rheos.runtime.worker.entailment import Entail, Entailed
+from rheos.sources.times import NEVER
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The elements of a stream that a query sees, in their order: those up to `old` came before the batch."""
+
+    elements: pa.Table  # s, p, o
+    time: Numbers
+    old: int
+
+    @classmethod
+    def of(cls, placed: pa.Table, after: int, until: int, since: int = 0) -> Arrived:
+        """Of a buffer's elements with their places those up to a time, without the first `since`."""
+        time = placed.column("time").to_numpy()
+        first = int(np.searchsorted(placed.column("place").to_numpy(), since, side="right"))
+        last = int(np.searchsorted(time, until, side="right"))
+        seen = placed.slice(first, max(0, last - first))
+        time = time[first : first + len(seen)]
+        return cls(seen.select(["s", "p", "o"]), time, int(np.searchsorted(time, after, side="right")))
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """When a query ticks in a batch, and which tick brings which element."""
+
+    time: Numbers  # of the ticks 1, 2, …
+    arrival: Mapping[str, Numbers]  # for every stream the tick of each of its elements; 0 if it is an old one
+    slides: Mapping[
+        int, tuple[Numbers, Numbers]
+    ]  # for every slide its multiples in the batch, and their ticks
+    after: int  # all are later than this
+    before: int  # the time of the last tick before the batch; NEVER if there was none
+
+    @property
+    def count(self) -> int:
+        return len(self.time)
+
+
+def ticks_of(
+    streams: Mapping[str, Arrived], clauses: Sequence[StreamClause], after: int, until: int
+) -> Ticks:
+    """The ticks between two times; `streams` are in the order in which the query names them."""
+    slides = sorted({s for clause in clauses if (s := slide_of(clause.window)) is not None})
+    changes = [change for clause in clauses for change in _changes(clause, streams[clause.stream])]
+    multiples = {slide: _multiples(slide, changes, after, until) for slide in slides}
+    news = [arrived.time[arrived.old :] for arrived in streams.values()]
+    # Windows with different slides that move at the same time do so at one tick.
+    moving = np.unique(np.concatenate([*multiples.values(), np.empty(0, np.int64)]))
+    times = np.concatenate([*news, moving])
+    # Stable: at the same time by stream, then by arrival, and last the moves of sliding windows.
+    order = np.argsort(times, kind="stable")
+    number = np.empty(len(times), np.int64)
+    number[order] = np.arange(1, len(times) + 1)
+    *parts, moved = np.split(number, np.cumsum([len(part) for part in news]))
+    arrival = {
+        stream: np.concatenate([np.zeros(arrived.old, np.int64), part])
+        for (stream, arrived), part in zip(streams.items(), parts, strict=True)
+    }
+    moves = {slide: (found, moved[np.searchsorted(moving, found)]) for slide, found in multiples.items()}
+    before = max((int(a.time[a.old - 1]) for a in streams.values() if a.old), default=NEVER)
+    if before != NEVER:
+        before = max([before, *(after // slide * slide for slide in slides)])
+    return Ticks(times[order], arrival, moves, after, before)
+
+
+def slide_of(window: CqelsWindow) -> int | None:
+    return window.slide if isinstance(window, RangeWindow) else None
+
+
+def _changes(clause: StreamClause, arrived: Arrived) -> list[Numbers]:
+    """From when on a window may hold something else than before, but for what comes with an arrival."""
+    if not isinstance(clause.window, RangeWindow):
+        return [arrived.time]
+    return [arrived.time, arrived.time + clause.window.range + 1]
+
+
+def _multiples(slide: int, changes: Sequence[Numbers], after: int, until: int) -> Numbers:
+    """The multiples of a slide in the span at which some window may have changed."""
+    found = np.unique(-(-np.concatenate(changes) // slide) * slide) if changes else np.empty(0, np.int64)
+    return found[(found > after) & (found <= until)]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The elements that a window holds at some tick of the batch, each with the ticks [start, end).
+
+    Those that it held already at tick 0 come first: they are the `old` ones.
+    """
+
+    elements: pa.Table
+    start: Numbers
+    end: Numbers
+    old: int
+
+    @property
+    def stay(self) -> float:
+        """For how many ticks an element is held, on average."""
+        return float((self.end - self.start).mean()) if len(self.start) else 0.0
+
+
+def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Entailed | None = None) -> Held:
+    """What the window of a clause holds, and when. An element is there with all that it entails that matches;
+    to count elements, it is one."""
+    matching = matches(arrived.elements if entailed is None else entailed.triples, clause.patterns)
+    matched = matching
+    if entailed is not None:
+        matching = np.unique(entailed.element[matched])
+    time, arrival = arrived.time[matching], ticks.arrival[clause.stream][matching]
+    start, end = arrival, np.full(len(time), ticks.count + 1)
+    match clause.window:
+        case RangeWindow(range_, None):
+            end = np.searchsorted(ticks.time, time + range_, side="right") + 1
+            end[(arrival == 0) & (time + range_ < ticks.before)] = 0
+        case RangeWindow(range_, slide) if slide is not None:
+            entry = -(-time // slide) * slide
+            leaving = (time + range_) // slide * slide + slide
+            start, end = _move(entry, slide, ticks), _move(leaving, slide, ticks)
+        case LastWindow(triples):
+            end[: max(0, len(end) - triples)] = arrival[triples:]
+        case AllWindow():
+            pass
+    held = np.flatnonzero(start < end)
+    held = held[np.argsort(start[held], kind="stable")]
+    if entailed is None:
+        elements = arrived.elements.take(pa.array(matching[held]))
+    else:
+        turn = np.full(len(arrived.elements), -1)
+        turn[matching[held]] = np.arange(len(held))
+        turns = turn[entailed.element[matched]]
+        order = np.argsort(turns, kind="stable")
+        order = order[np.searchsorted(turns[order], 0) :]
+        held = held[turns[order]]
+        elements = entailed.triples.take(pa.array(matched[order]))
+    start = start[held]
+    return Held(elements, start, end[held], int(np.searchsorted(start, 0, side="right")))
+
+
+def _move(multiples: Numbers, slide: int, ticks: Ticks) -> Numbers:
+    """The ticks of multiples of a slide: 0 for those before the batch, the one after all for those after."""
+    known, numbers = ticks.slides[slide]
+    at = np.append(numbers, ticks.count + 1)[np.searchsorted(known, multiples)]
+    return np.where(multiples <= ticks.after, 0, at)
+
+
+def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
+    """The numbers of the elements that match one of the patterns, by constants and repeated variables."""
+    found: Marks = np.zeros(len(elements), bool)
+    for pattern in patterns:
+        found |= _matching(elements, pattern)
+    return np.flatnonzero(found)
+
+
+def matching_elements(
+    elements: pa.Table, patterns: Sequence[TriplePattern], entail: Entail | None = None
+) -> Numbers:
+    """The numbers of the elements that match one of the patterns, themselves or by what they entail."""
+    if entail is None:
+        return matches(elements, patterns)
+    entailed = entail(elements)
+    return np.unique(entailed.element[matches(entailed.triples, patterns)])
+
+
+def _matching(elements: pa.Table, pattern: TriplePattern) -> Marks:
+    found: Marks = np.ones(len(elements), bool)
+    columns = dict(zip("spo", pattern.terms, strict=True))
+    for name, term in columns.items():
+        if isinstance(term, Constant):
+            found &= pc.equal(elements.column(name), term.term).to_numpy()
+        else:
+            for other, same in columns.items():
+                if other > name and same == term:
+                    found &= pc.equal(elements.column(name), elements.column(other)).to_numpy()
+    return found

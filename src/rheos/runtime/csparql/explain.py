@@ -1,0 +1,73 @@
+"""A query of C-SPARQL in words: what its windows hold, when it reports, and how it is answered."""
+
+from __future__ import annotations
+
+from rheos.algebra.entailment import told
+from rheos.algebra.printer import show
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
+from rheos.optimize import optimize_csparql
+from rheos.runtime.csparql.instants import periods
+from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.runtime.words import duration, in_no_window, multiples
+
+
+def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
+    """The parts of the explanation, each with its title."""
+    plan = optimize_csparql(query)
+    operator = CSparqlOperator.of(plan)
+    return {
+        "language": "C-SPARQL",
+        **told(query.query),
+        "reports": reports(query),
+        "windows": "\n".join(windowed(window) for window in query.windows),
+        "instants": instants(query),
+        "algebra": show(query.query),
+        "optimised": show(plan.query),
+        "sharding": str(operator.sharding),
+        "SQL (DuckDB, in Spark tasks)": operator.statement.sql,
+    }
+
+
+def reports(query: CSparqlQuery) -> str:
+    if query.makes_stream:
+        return f"{query.name}: its triples, which are also a stream that other queries can read"
+    return f"{query.name}: the whole answer at every instant"
+
+
+def windowed(window: StreamWindow) -> str:
+    """What a window holds."""
+    where = "the named graph only" if window.named else "the default graph and the named graph"
+    return f"{window.stream}: {holds(window)}; in {where} of this name" + skipped(window)
+
+
+def holds(window: StreamWindow) -> str:
+    match window.window:
+        case LogicalWindow(length, step) if length == step:
+            return f"the elements of {duration(length)}, one window after the other"
+        case LogicalWindow(length, step):
+            return f"the elements of the last {duration(length)}, moved every {duration(step)}"
+        case PhysicalWindow(triples, step) if triples == step:
+            return f"{triples:,} triples, one window after the other"
+        case PhysicalWindow(triples, step):
+            return f"the last {triples:,} triples, moved after every {step:,}"
+
+
+def skipped(window: StreamWindow) -> str:
+    kind = window.window
+    length = kind.range if isinstance(kind, LogicalWindow) else kind.triples
+    if kind.step <= length:
+        return ""
+    between = kind.step - length
+    amount = f"elements of {duration(between)}" if isinstance(kind, LogicalWindow) else f"{between:,} triples"
+    return in_no_window("step", amount)
+
+
+def instants(query: CSparqlQuery) -> str:
+    parts = [multiples(period) for period in periods(query)]
+    if query.every is None:
+        parts += [
+            f"whenever {window.window.step:,} more triples of {window.stream} have arrived"
+            for window in query.windows
+            if isinstance(window.window, PhysicalWindow)
+        ]
+    return f"{', and '.join(parts)}; none at which all windows are empty"

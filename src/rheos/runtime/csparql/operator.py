@@ -1,0 +1,249 @@
+"""C-SPARQL: the answers of a query at all the instants of a span of time.
+
+What it gives depends on the elements, the static data and the span, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.entailment import Schema, asked_of, schema_of
+from rheos.algebra.nodes import Query
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
+from rheos.execute.database import LARGE, many_joins
+from rheos.optimize.static_parts import Derivations, Part, derivations_for
+from rheos.runtime.csparql.instants import Interval, last_instant, periods, reporting, visible
+from rheos.runtime.csparql.sharding import sharding_of
+from rheos.runtime.csparql.windows import Tables, digest
+from rheos.runtime.operator import Answers, End, Marks, Operator, Span, next_multiple
+from rheos.runtime.plan import Registered
+from rheos.runtime.sharding import Sharding
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.made_up import made_up
+from rheos.runtime.worker.workbench import TABLE_QUERIES, Workbench
+from rheos.sql import windows as sql
+from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
+from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql, window_name
+from rheos.sql.dialect import Dialect
+from rheos.sql.duckdb import DUCKDB
+
+
+@dataclass(frozen=True, slots=True)
+class CSparqlOperator(Operator):
+    """A query of C-SPARQL, compiled."""
+
+    query: CSparqlQuery
+    statement: CSparqlStatement
+    derivations: Derivations | None = None  # what the elements of its streams entail
+    view: bool = False  # of the instants of a batch only the last is of interest
+
+    language = "C-SPARQL"
+
+    @classmethod
+    def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> CSparqlOperator:
+        derivations = derivations_for(query.query, asked_of(query.query))
+        return cls(query, compile_csparql(query, dialect), derivations, view)
+
+    @property
+    def algebra(self) -> Query:
+        return self.query.query
+
+    @property
+    def streams(self) -> frozenset[str]:
+        return frozenset(window.stream for window in self.query.windows)
+
+    @property
+    def sees(self) -> Hashable:
+        return self.query.windows, self.query.every
+
+    @property
+    def static_parts(self) -> tuple[Part, ...]:
+        return () if self.derivations is None else (self.derivations,)
+
+    @property
+    def graphs(self) -> frozenset[Schema | None]:
+        return frozenset({schema_of(self.algebra)})
+
+    @property
+    def sharding(self) -> Sharding:
+        return sharding_of(self)
+
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        return last_instant(self.query, ends)
+
+    def due(self, after: int, until: int) -> bool:
+        if after >= until:
+            return False
+        windows = (window.window for window in self.query.windows)
+        counted = self.query.every is None and any(isinstance(w, PhysicalWindow) for w in windows)
+        return counted or any(next_multiple(after + 1, period) <= until for period in periods(self.query))
+
+    def live(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+    ) -> Marks:
+        time, place = (elements[stream].column(name).to_numpy() for name in ("time", "place"))
+        kept = np.zeros(len(time), dtype=bool)
+        for window in self.query.windows:
+            if window.stream == stream:
+                kept |= visible(self.query, window.window, time, place, until)
+        return kept
+
+    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+        batch = bench.room(CSparqlBatch.of)
+        batch.show(self.streams, bench)
+        found = batch.answers(self, span.after, span.until, dict(span.since))
+        return {together[0].name: found}
+
+    def rehearse(self, bench: Workbench) -> None:
+        # All elements at one time, at which there is an instant of every window.
+        elements = Buffer(made_up(asked_of(self.algebra), apart=0))
+        bench.buffers |= dict.fromkeys(self.streams, elements)
+        batch = bench.room(CSparqlBatch.of)
+        batch.show(self.streams, bench)
+        batch.answers(self, -1, 0)
+
+    def is_large(self, text: str) -> bool:
+        return many_joins(self.statement.sql) or len(self.statement.sql) > LARGE
+
+
+class CSparqlBatch:
+    """The evaluation of queries of C-SPARQL on one batch: what one has made is used again by the others.
+
+    `elements` are the tables (s, p, o, time, place) of the streams, which have the elements that are in a
+    window at one of the instants of the batch, and may have more. `place` numbers the elements of a stream
+    from 1 by time and arrival; it is final for those that are not after the batch. `kept` are the tables of
+    derivations that are not empty, which the database has.
+    """
+
+    def __init__(
+        self, database: Database, elements: Mapping[str, str], kept: frozenset[str] = frozenset()
+    ) -> None:
+        self.database = database
+        self.kept = kept
+        self.elements = dict(elements)
+        self.tables = Tables(database, self.elements)
+        self._instants: dict[str, pa.Table] = {}
+
+    @classmethod
+    def of(cls, bench: Workbench) -> CSparqlBatch:
+        return cls(bench.database, {}, bench.filled)
+
+    def show(self, streams: Iterable[str], bench: Workbench) -> None:
+        """Have the elements of streams as tables."""
+        for stream in streams:
+            if stream in self.elements:
+                continue
+            name = self.elements[stream] = f"elements_{len(self.elements) + 1}"
+            rows = bench.elements[stream].select(["s", "p", "o", "time", "place"])
+            if bench.readers.get(stream, 1) < TABLE_QUERIES:
+                self.database.put(name, rows)
+            else:
+                self.database.put("arrived", rows)
+                self.database.make(name, "SELECT * FROM arrived")
+
+    def answers(
+        self, evaluation: CSparqlOperator, after: int, until: int, since: Mapping[str, int] | None = None
+    ) -> Answers:
+        """The answers at the instants with after < at <= until.
+
+        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        """
+        query, tables = evaluation.query, self.tables
+        seen = [
+            tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0))
+            for window in query.windows
+        ]
+        name = digest("instants", query.windows, query.every, seen, after, until)
+        physical = any(isinstance(window.window, PhysicalWindow) for window in query.windows)
+        if name not in self._instants:
+            times = self.times(query, seen, after, until)
+            self._instants[name] = self.ticks(name, query, seen, times, after, until) if physical else (
+                pa.table({"instant": times, "at": times})
+            )  # fmt: skip
+        instants = self._instants[name]
+        if evaluation.view:
+            instants = instants.slice(max(0, len(instants) - 1))
+        if not len(instants):
+            return Answers(instants, nothing(evaluation.statement))
+        found = []
+        by = evaluation.derivations.table if evaluation.derivations is not None else None
+        by = by if by in self.kept else None
+        for number, window in enumerate(query.windows, start=1):
+            # What is entailed is in a window with the elements that entail it: it moves with these alone.
+            all_of = tables.entailed(window.stream, by)
+            elements = tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0), all_of)
+            moves = self.moves(name, number, window.window) if physical else None
+            found.append((number, all_of, tables.window(window.window, elements, moves)))
+            tables.show(window_name(number), found[-1][-1])
+        default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
+        if default:
+            whole, both = tables.default(default, query.query.dataset, evaluation.statement.timed)
+            tables.show(DEFAULT_WINDOW, whole)
+            tables.show(STATIC_TOO, both)
+        at = instants.column("at").to_numpy()
+        turn = np.arange(len(at)) - np.searchsorted(at, at)
+        self.database.put(INSTANTS, instants.append_column("turn", pa.array(turn, pa.int64())))
+        return Answers(instants, self.database.rows(evaluation.statement, len(instants)))
+
+    def times(self, query: CSparqlQuery, seen: list[str], after: int, until: int) -> np.ndarray:
+        """The times in the span at which the query is evaluated by the clock."""
+        held: list[Interval] = []
+        for window, elements in zip(query.windows, seen, strict=True):
+            if isinstance(window.window, LogicalWindow):
+                held += self.tables.held(window.window, elements)
+            else:
+                held += self.tables.first_move(window.window, elements, until)
+        return reporting(query, held, after, until)
+
+    def ticks(
+        self, name: str, query: CSparqlQuery, seen: list[str], times: np.ndarray, after: int, until: int
+    ) -> pa.Table:
+        """The evaluations of a query that has physical windows. It moves with these, unless it says COMPUTED
+        EVERY, and at equal times they come before the clock; its timeline is made for `moves`."""
+        parts, changes = [], [np.empty(0, np.int64)]
+        for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
+            if isinstance(window.window, LogicalWindow):
+                changes.append(np.array(self.tables.held(window.window, elements), np.int64).ravel())
+            else:
+                ticks = query.every is None
+                parts.append(sql.moves_sql(number, window.window, elements, after, until, ticks))
+        change = np.unique(np.concatenate(changes))
+        clock = pa.table(
+            {
+                "time": np.concatenate([change, times]),
+                "turn": np.repeat([0, len(seen) + 1], [len(change), len(times)]),
+                "ending": np.zeros(len(change) + len(times), np.int64),
+                "tick": np.repeat([0, 1], [len(change), len(times)]),
+            }
+        )
+        self.database.put(f"clock_{name}", clock)
+        parts.append(f"SELECT time, turn, ending, tick FROM clock_{name}")
+        self.database.make(f"timeline_{name}", sql.timeline_sql(parts))
+        return self.database.ask(
+            f"SELECT instant, time AS at FROM timeline_{name} WHERE tick = 1 ORDER BY instant"
+        )
+
+    def moves(self, name: str, number: int, window: LogicalWindow | PhysicalWindow) -> str:
+        """The view (ending, instant) of where a window has its end from which instant on."""
+        logical = isinstance(window, LogicalWindow)
+        moves = f"moves_{0 if logical else number}_{name}"
+        if self.tables.new(moves):
+            ending, turn = ("time", 0) if logical else ("ending", number)
+            columns = f"{ending} AS ending, instant"
+            self.database.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
+        return moves
+
+
+def nothing(statement: CSparqlStatement) -> pa.Table:
+    """The rows of no instants."""
+    numbers = {name: pa.array([], pa.int64()) for name in ("instant", "at")}
+    kind = pa.bool_() if statement.asks else pa.string()
+    return pa.Table.from_arrays(
+        [*numbers.values(), *(pa.array([], kind) for _ in statement.columns)],
+        names=[*numbers, *statement.columns],
+    )

@@ -1,0 +1,262 @@
+"""The tables of a batch: the elements of streams come in, windows on them go out, each made once.
+
+A table is named by a digest of what it is, so that a query finds what another one has made. Windows are views
+where nothing has to be computed but a few sums for each row: a table of them would take longer to write than
+to compute again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.nodes import Dataset
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.runtime.csparql.instants import Interval
+from rheos.runtime.operator import Times
+from rheos.runtime.worker.database import Database
+from rheos.sql import windows as sql
+from rheos.sql.entailed import derived_sql
+from rheos.sql.relation import INTERVAL, nested, select
+from rheos.sql.scans import static_default
+from rheos.sql.validity import ALWAYS
+
+# With more different predicates than this, nothing is decided by predicate.
+MOST_PREDICATES = 1000
+
+
+def digest(kind: str, *parts: object) -> str:
+    """The name of a table that is made from these parts."""
+    return f"{kind}_{hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()}"
+
+
+class Tables:
+    """What has been made in a place for one batch, from tables of elements."""
+
+    def __init__(self, database: Database, elements: Mapping[str, str]) -> None:
+        self.database = database
+        self.elements = elements
+        self._made: set[str] = set()
+        self._shown: dict[str, str] = {}
+        self._held: dict[str, list[Interval]] = {}
+        self._predicates: dict[str, tuple[str, ...] | None] = {}
+        self._first_place: dict[str, int] = {}
+        self._derived: dict[str, str] = {}  # of elements with what they entail, the latter
+
+    def new(self, name: str) -> bool:
+        """Whether this is the first to ask for a table; it is then the one to make it."""
+        if name in self._made:
+            return False
+        self._made.add(name)
+        return True
+
+    def show(self, name: str, table: str) -> None:
+        """Give a table the name by which statements know it."""
+        if self._shown.get(name) != table:
+            self._shown[name] = table
+            self.database.view(name, f"SELECT * FROM {table}")
+
+    def entailed(self, stream: str, derivations: str | None) -> str:
+        """The table of the elements of a stream, with what each entails at its time and place."""
+        elements = self.elements[stream]
+        if derivations is None:
+            return elements
+        name = digest("entailed", elements, derivations)
+        if self.new(name):
+            derived = digest("derived", elements, derivations)
+            found = derived_sql(elements, derivations, sql.ELEMENT[3:])
+            self.database.make(derived, select(sql.ELEMENT, nested(found, "e")))
+            both = (select(sql.ELEMENT, table) for table in (elements, derived))
+            self.database.view(name, "\nUNION ALL\n".join(both))
+            self._derived[name] = derived
+        return name
+
+    def followed(self, stream: str, all_of: str | None = None) -> str:
+        """The elements of a stream, or these with what they entail, each with the next of the same triple."""
+        elements = all_of or self.elements[stream]
+        name = digest("followed", elements)
+        if not self.new(name):
+            return name
+        if elements in self._derived:
+            return self._followed_entailed(stream, elements, name)
+        found = self.database.ask(f"SELECT place, hash(s, p, o) AS hash FROM {elements}")
+        repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
+        if not len(repeated):
+            self.database.view(name, sql.alone_sql(elements))
+            return name
+        again, few = digest("again", elements), len(repeated) < len(found) // 8
+        if few:
+            candidates = digest("repeated", elements)
+            self.database.put(candidates, pa.table({"place": repeated}))
+            chosen = with_next(self.database.ask(sql.repeated_sql(elements, candidates)))
+            self.database.put(again, chosen.select(["place", *sql.AGAIN]))
+            self.database.view(name, sql.joined_again_sql(elements, again))
+        else:
+            self.database.put(again, with_next(self.database.ask(select(sql.ELEMENT, elements))))
+            self.database.make(name, f"SELECT * FROM {again}")
+        return name
+
+    def _followed_entailed(self, stream: str, all_of: str, name: str) -> str:
+        """Only elements of predicates of which something is entailed have others that follow them."""
+        predicates, own = self.predicates(self._derived[all_of]), self.followed(stream)
+        listed, others = (
+            sql.among(predicates, self.database.dialect, negated=negated) for negated in (False, True)
+        )
+        again = digest("again", all_of)
+        # Several are of the same place, which therefore tells none from another.
+        some = select([f"w.{column}" for column in sql.ELEMENT], f"{all_of} AS w", listed)
+        self.database.put(again, with_next(self.database.ask(some)))
+        columns = [*sql.ELEMENT, *sql.AGAIN]
+        rest = select([f"w.{column}" for column in columns], f"{own} AS w", others)
+        self.database.view(name, f"{rest}\nUNION ALL\n{select(columns, again)}")
+        return name
+
+    def seen(self, stream: str, window: Window, since: int, all_of: str | None = None) -> str:
+        """The elements that a query sees that was registered after so many of them, or these with what they
+        entail."""
+        followed = self.followed(stream, all_of)
+        if not since:
+            return followed
+        if isinstance(window, LogicalWindow) and self.first_place(stream) > since:
+            return followed  # those before it have long left; nothing counts them
+        name = digest("seen", followed, since)
+        if self.new(name):
+            self.database.view(name, sql.since_sql(followed, since))
+        return name
+
+    def first_place(self, stream: str) -> int:
+        if stream not in self._first_place:
+            found = self.database.ask(f"SELECT min(place) AS first FROM {self.elements[stream]}")
+            self._first_place[stream] = found.column(0)[0].as_py() or 2**62
+        return self._first_place[stream]
+
+    def window(self, window: Window, elements: str, moves: str | None = None) -> str:
+        name = digest("window", elements, window, moves)
+        if self.new(name):
+            made = self.database.view if moves is None else self.database.make
+            made(name, sql.window_sql(window, elements, moves))
+        return name
+
+    def held(self, window: LogicalWindow, elements: str) -> list[Interval]:
+        """The intervals in which a logical window holds something."""
+        name = digest("held", elements, window)
+        if name not in self._held:
+            found = self.database.ask(sql.held_sql(window, elements))
+            self._held[name] = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        return self._held[name]
+
+    def first_move(self, window: PhysicalWindow, elements: str, until: int) -> list[Interval]:
+        """The interval from the first move of a physical window on: it is never empty again."""
+        first = self.database.ask(sql.first_move_sql(window, elements, until)).column(0)[0].as_py()
+        return [] if first is None else [(first, 2**62)]
+
+    # --- the default graph -----------------------------------------------------------------------
+
+    def predicates(self, elements: str) -> tuple[str, ...] | None:
+        """The predicates of a table of elements; None if there are many."""
+        if elements not in self._predicates:
+            few = f"SELECT DISTINCT p FROM {elements} LIMIT {MOST_PREDICATES + 1}"
+            found = self.database.ask(few).column(0).to_pylist()
+            self._predicates[elements] = tuple(sorted(found)) if len(found) <= MOST_PREDICATES else None
+        return self._predicates[elements]
+
+    def default(
+        self, windows: Sequence[tuple[int, str, str]], dataset: Dataset | None, timed: bool
+    ) -> tuple[str, str]:
+        """The windows (number, elements, table) that are part of the default graph as one set of triples, and
+        the table of those that are in its static part too.
+
+        These are left out of the windows. Only if the query is `timed`, if it asks for the time of its
+        triples, are they in, also where only the static graph has them; then it is the scan of
+        the static part that leaves them out.
+        """
+        default = None if dataset is None else (dataset.default, dataset.entailed)
+        parts = windows, default, timed
+        name, both, careful = digest("default", *parts), digest("both", *parts), digest("careful", *parts)
+        if not self.new(name):
+            return name, both
+        database, dialect = self.database, self.database.dialect
+        static = static_default(dataset, dialect)
+        shared, mixed = self.mixed(windows, static)
+        tables = [(number, table) for number, _, table in windows]
+        times = ["time", *(sql.stream_time(number) for number, _ in tables if timed)]
+        columns = [*sql.COLUMNS, *INTERVAL, *times[1:]]
+        rows = sql.default_rows(tables, timed, sql.among(shared, dialect))
+        nothing = not shared and shared is not None
+        triples = select(["s", "p", "o"], nested(rows, "w"), ["FALSE"]) if nothing else (
+            sql.static_too_sql(rows, static)
+        )  # fmt: skip
+        database.make(both, triples)
+        plain = sql.default_rows(tables, timed, sql.among(mixed, dialect, negated=True))
+        if mixed == ():
+            database.view(name, plain)
+            return name, both
+        rows = sql.default_rows(tables, timed, sql.among(mixed, dialect))
+        if timed:
+            always = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+            no_times = [f"CAST(NULL AS BIGINT) AS {time}" for time in times]
+            rows += "\nUNION ALL\n" + select(["s", "p", "o", no_times[0], *always, *no_times[1:]], both)
+        else:
+            rows = sql.without_sql(rows, columns, both)
+        database.make(careful, sql.disjoint(rows, times) if timed or len(tables) > 1 else rows)
+        chosen = select(columns, careful)
+        database.view(name, chosen if mixed is None else f"{plain}\nUNION ALL\n{chosen}")
+        return name, both
+
+    def mixed(
+        self, windows: Sequence[tuple[int, str, str]], static: str
+    ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """The predicates that the windows share with the static graph, and those that also two of the windows
+        share: only of these can a triple be there twice. None are all, if there are many."""
+        found = [self.predicates(elements) for _, elements, _ in windows]
+        lists = [predicates for predicates in found if predicates is not None]
+        if len(lists) < len(found):
+            return None, None
+        every = [predicate for predicates in lists for predicate in predicates]
+        if not every:
+            return (), ()
+        listed = ", ".join(map(self.database.dialect.string, sorted(set(every))))
+        asked = select(["p"], nested(static, "d"), [f"p IN ({listed})"], distinct=True)
+        shared = tuple(sorted(self.database.ask(asked).column(0).to_pylist()))
+        twice = {predicate for predicate in every if every.count(predicate) > 1}
+        return shared, tuple(sorted(twice.union(shared)))
+
+
+def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The places of those elements that share their hash with another one."""
+    order = np.argsort(hashes)
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    chosen = np.zeros(len(hashes), dtype=bool)
+    chosen[order[1:][same]] = chosen[order[:-1][same]] = True
+    return places[chosen]
+
+
+def with_next(elements: pa.Table) -> pa.Table:
+    """Elements with the time and the place of the next of the same triple.
+
+    The terms become one number first, as long as that fits: to sort strings takes many times as long.
+    """
+    time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
+    keys: list[Times] = []
+    key, size = np.zeros(len(elements), np.int64), 1
+    for name in "spo":
+        column = elements.column(name).combine_chunks().dictionary_encode()
+        if size * len(column.dictionary) > 2**62:
+            keys.append(key)
+            key, size = np.zeros(len(elements), np.int64), 1
+        key = key * len(column.dictionary) + column.indices.to_numpy()
+        size *= len(column.dictionary)
+    keys.append(key)
+    order = np.lexsort((place, *keys))
+    same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    first, following = order[:-1][same], order[1:][same]
+    last = np.ones(len(elements), dtype=bool)
+    last[first] = False
+    for name, values in (("next_time", time), ("next_place", place)):
+        found = np.zeros(len(elements), np.int64)
+        found[first] = values[following]
+        elements = elements.append_column(name, pa.array(found, pa.int64(), mask=last))
+    return elements

@@ -1,0 +1,60 @@
+"""Whether a run may go on from a checkpoint: the record of the one before and the queries of this one come
+in; an error goes out where they do not belong together.
+
+What was there must be there again: the elements that are kept, and how far each query is, are of no use to
+others. A query that is new is as one that was registered while streams flowed: it sees what comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rheos.errors import CheckpointError
+from rheos.runtime.driver.registry import Registry
+from rheos.runtime.state.progress import Progress
+
+
+def go_on(
+    record: Mapping[str, Any],
+    registry: Registry,
+    folder: str,
+    warn: Callable[[str], None],
+    *,
+    hosted: bool = False,
+) -> None:
+    """Have each query see from the streams what it would have seen in the run that left the record. In a
+    `hosted` engine a query that is another now is a new one, and one that is gone is gone."""
+    found = differences(record, registry)
+    since = record["since"]
+    if hosted:
+        now = registry.described()["queries"]
+        since = {name: seen for name, seen in since.items() if now.get(name) == record["queries"].get(name)}
+    elif found:
+        raise CheckpointError(
+            f"the checkpoint {folder} was made with other queries or streams: {'; '.join(found)}. "
+            "It goes on with the same ones; for others, take another folder"
+        )
+    progress = {stream: Progress.of_json(values) for stream, values in record["progress"].items()}
+    for name in registry.go_on(since, registry.now(progress, record["reached"])):
+        if registry.handles[name].registered.operator.view:
+            continue
+        how = "was stopped in" if name in record["queries"] else "is new to"
+        warn(f"the query {name} {how} the checkpoint {folder}: it sees what comes from now on")
+
+
+def differences(record: Mapping[str, Any], registry: Registry) -> list[str]:
+    """What was there when the record was made and is not, or is another now."""
+    now = registry.described()["queries"]
+    found = []
+    for name, before in record["queries"].items():
+        if name not in now:
+            found.append(f"the query {name} is missing")
+        elif now[name]["text"] != before["text"]:
+            found.append(f"the text of the query {name} has changed")
+        elif now[name]["base"] != before["base"]:
+            found.append(f"the base IRI of the query {name} was {before['base']}")
+        elif now[name]["entailment"] != before.get("entailment", "none"):
+            found.append(f"the entailment of the query {name} was {before.get('entailment', 'none')}")
+    missing = (stream for stream in record["streams"] if stream not in registry.sources)
+    return found + [f"the stream {stream} is missing" for stream in missing]

@@ -1,0 +1,254 @@
+"""Dispatch: a micro-batch becomes one Spark job, and what its tasks tell becomes one result."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import uuid
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from rheos import memory
+from rheos.algebra.entailment import Schema
+from rheos.algebra.expressions import Constant
+from rheos.algebra.nodes import TriplePattern
+from rheos.execute.session import map_in_arrow
+from rheos.runtime.operator import Answers, one_after_another
+from rheos.runtime.plan import Control, Plan
+from rheos.runtime.state.progress import DeadLetter, Progress
+from rheos.runtime.state.segments import Segments, longest
+from rheos.runtime.worker.batch import Report
+from rheos.runtime.worker.task import OUTPUT, Evaluate, Shipped, Task, pack, unpack
+from rheos.sources.times import NEVER
+from rheos.sql.conditions import all_of, any_of
+from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import entailed_names
+from rheos.sql.spark import SPARK
+from rheos.store.graphs import StaticGraphs
+from rheos.store.tables import GRAPH_NAMES, NAMES, arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A batch that had more elements than this is parsed by several tasks and then brought together.
+LARGE_BATCH = 50_000
+# Of more static triples than this, tasks have only those that the patterns of queries can match.
+TASK_TRIPLES = 5_000_000
+
+
+@dataclass(slots=True)
+class Collected:
+    """What the tasks of a batch came to. `files` of the state store are not needed any more."""
+
+    progress: dict[str, Progress] = field(default_factory=dict)
+    letters: list[DeadLetter] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+    segments: dict[str, Segments] = field(default_factory=dict)
+    flows: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    deferred: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Dispatch:
+    """Sends micro-batches to the workers, and what these need when it has changed."""
+
+    session: SparkSession
+    graphs: StaticGraphs
+
+    def __post_init__(self) -> None:
+        self._key = uuid.uuid4().hex
+        self._shipped: dict[str, Shipped] = {}
+
+    @property
+    def cores(self) -> int:
+        return self.session.sparkContext.defaultParallelism
+
+    def run(self, frame: DataFrame, plan: Plan, control: Control, *, large: bool) -> Collected:
+        """One job, with a task for every group, or for each of its shards. A `large` batch is read by several
+        tasks."""
+        tasks = control.tasks(len(plan.groups))
+        threads, most = self._share(len(tasks))
+        task = Task(
+            self._ship("plan", f"{self._key}.{plan.version}", lambda: pickle.dumps(plan)),
+            self._static(plan),
+            Evaluate(control, threads, most),
+        )
+        rows = _rows(frame, plan, tasks, large=large)
+        table = map_in_arrow(rows, task, OUTPUT).toArrow()
+        return collect(table, plan, control)
+
+    def close(self) -> None:
+        """Let go of what was shipped."""
+        for shipped in self._shipped.values():
+            shipped.data.unpersist()
+        self._shipped.clear()
+
+    def _share(self, tasks: int) -> tuple[int, int]:
+        context = self.session.sparkContext
+        local = (context.master or "").startswith("local")
+        return memory.share(dict(context.getConf().getAll()), local, self.cores, tasks)
+
+    def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
+        """A broadcast of what has changed; the one before is let go of."""
+        known = self._shipped.get(kind)
+        if known is None or known.key != key:
+            if known is not None:
+                known.data.unpersist()
+            known = self._shipped[kind] = Shipped(key, self.session.sparkContext.broadcast(make()))
+        return known
+
+    def _static(self, plan: Plan) -> Shipped:
+        """The static graphs that queries need as a whole: as they are, or with what they entail by some
+        schemas. Of large ones, what the patterns of the queries can match."""
+        needed = plan.graphs
+        if not needed:
+            return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))
+        large = self.graphs.in_spark or self.graphs.size > TASK_TRIPLES
+        asked = sorted(map(repr, plan.asked)) if large else []
+        key = f"{self._key}.{self.graphs.version}.{sorted(map(repr, needed))}.{asked}"
+        if large:
+            return self._ship("static", key, lambda: self._matching(needed, plan.asked))
+        return self._ship("static", key, lambda: self._whole(needed))
+
+    def _whole(self, needed: Set[Schema | None]) -> bytes:
+        with self.graphs.snapshot() as cursor:
+            names = list(NAMES) if None in needed else [GRAPH_NAMES]
+            for schema in needed - {None}:
+                assert schema is not None
+                self.graphs.entailments.make(cursor, schema)
+                names += entailed_names(schema)
+            return pickle.dumps({name: pack(arrow(cursor, name)) for name in names})
+
+    def _matching(self, needed: Set[Schema | None], asked: Set[TriplePattern]) -> bytes:
+        """What the patterns can match, found by Spark SQL."""
+        spark = self.graphs.views(self.session)
+        names = [name for name in NAMES if name != GRAPH_NAMES] if None in needed else []
+        for schema in needed - {None}:
+            assert schema is not None
+            self.graphs.entailments.show(spark, schema)
+            names += entailed_names(schema)
+        where = any_of([all_of(conditions(pattern, SPARK)) for pattern in sorted(asked, key=repr)])
+        found = {name: spark.sql(f"SELECT * FROM {name} WHERE {where}").toArrow() for name in names}
+        found[GRAPH_NAMES] = spark.sql(f"SELECT * FROM {GRAPH_NAMES}").toArrow()
+        return pickle.dumps({name: pack(table) for name, table in found.items()})
+
+
+def conditions(pattern: TriplePattern, dialect: Dialect) -> list[str]:
+    """What a triple must have to match the constants of a pattern."""
+    terms = zip("spo", pattern.terms, strict=True)
+    found = [f"{name} = {dialect.string(term.term)}" for name, term in terms if isinstance(term, Constant)]
+    return found or ["TRUE"]
+
+
+def _rows(frame: DataFrame, plan: Plan, tasks: Sequence[tuple[int, int]], *, large: bool) -> DataFrame:
+    """The chunks with the tasks that each goes to, and for each task at least one row, so that it runs even
+    where nothing arrived."""
+    spark, count = frame.sparkSession, len(tasks)
+    tickets = spark.sql(
+        f"SELECT CAST(id AS INT) AS task, '' AS stream, 0L AS part, 0L AS number, false AS ended,"
+        f" '' AS header, CAST(NULL AS BINARY) AS data, CAST(NULL AS STRING) AS segment"
+        f" FROM range(0, {count}, 1, 1)"
+    )
+    if count <= 1:
+        rows = tickets.union(frame.selectExpr("0 AS task", "*"))
+        return rows.repartition(1) if large else rows.coalesce(1)
+    numbers = {
+        stream: [number for number, (group, _) in enumerate(tasks) if group in groups]
+        for stream, groups in plan.readers().items()
+    }
+    cases = " ".join(
+        f"WHEN {_quoted(stream)} THEN array({', '.join(map(str, found))})"
+        for stream, found in numbers.items()
+    )
+    if not cases:
+        return tickets.repartitionById(count, "task")
+    chunks = frame.selectExpr(f"explode(CASE stream {cases} END) AS task", "*")
+    return tickets.union(chunks).repartitionById(count, "task")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
+    """What the tasks told. Of a stream that several groups read, the first one tells."""
+    found, readers = Collected(), plan.readers()
+    tasks, store = control.tasks(len(plan.groups)), control.store
+    answers: dict[str, list[tuple[int, Report]]] = {}
+    told: list[tuple[int, dict[str, Any]]] = []
+    for row in table.to_pylist():
+        about = json.loads(row["about"])
+        if not row["query"]:
+            told.append((row["task"], about))
+            continue
+        rows = unpack(row["rows"]) if row["file"] is None else store.table(row["file"])
+        found.files += [] if row["file"] is None else [row["file"]]
+        report = Report(
+            row["query"], Answers(unpack(row["instants"]), rows), about["milliseconds"], about["way"]
+        )
+        answers.setdefault(report.query, []).append((row["task"], report))
+    for _, about in told:
+        found.failures |= about["failures"]
+        found.deferred.update(about["deferred"])
+        found.apart.update(about["apart"])
+    # What one shard of a query could not do, none has done.
+    shared = {query.name for group, shard in tasks if shard for query in plan.groups[group]}
+    waiting = shared & (found.failures.keys() | found.deferred)
+    for task, about in told:
+        group, shard = tasks[task]
+        if shard:
+            continue
+        mine = {stream for stream, groups in readers.items() if groups[0] == group}
+        found.progress |= {
+            stream: Progress.of_json(values) for stream, values in about["progress"].items() if stream in mine
+        }
+        found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
+        found.reached |= about["reached"]
+        found.flows |= about["flows"]
+        found.segments |= {name: Segments.of_json(values) for name, values in about["states"].items()}
+        # Another shard may have put off a query for which this one has dropped elements.
+        kept = about["whole" if any(query.name in waiting for query in plan.groups[group]) else "needed"]
+        for stream, values in kept.items():
+            segments = Segments.of_json(values)
+            found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
+    found.reached |= {name: control.reached.get(name, NEVER) for name in waiting}
+    found.files += _passing(told, found.segments, control.segments)
+    for name, reports in answers.items():
+        if name not in waiting:
+            parts = [report for _, report in sorted(reports, key=lambda item: item[0])]
+            found.reports.append(_merged(parts))
+    return found
+
+
+def _passing(
+    told: Sequence[tuple[int, dict[str, Any]]],
+    after: Mapping[str, Segments],
+    before: Mapping[str, Segments],
+) -> list[str]:
+    """The segments that came and went within the batch, or that two groups have both written. No record will
+    ever name them."""
+    written = {
+        file["name"]
+        for _, about in told
+        for kept in about.get("whole", {}).values()
+        for file in kept["files"]
+    }
+    known = {file.name for found in (after, before) for kept in found.values() for file in kept.files}
+    return sorted(written - known)
+
+
+def _merged(reports: Sequence[Report]) -> Report:
+    """What the shards of a query reported, one span after another, as one would have."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    took = max(report.milliseconds for report in reports)
+    answers = one_after_another([report.answers for report in reports])
+    return Report(first.query, answers, took, first.way)

@@ -1,0 +1,510 @@
+"""The loop that runs continuous queries: Structured Streaming reads the streams batch by batch, and each
+batch becomes one Spark job whose tasks answer all queries.
+
+    chunks of all streams ─▶ tasks for groups of queries ─▶ answers, dead letters, names of segments
+
+The driver holds only how far streams and queries are, and names: elements stay in the state store.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from rheos.answers.continuous import QueryInfo
+from rheos.errors import EvaluationError
+from rheos.execute.base import Executor
+from rheos.execute.catalyst import Catalyst
+from rheos.execute.local import Local
+from rheos.execute.session import is_local, this_interpreter
+from rheos.runtime.driver.compaction import Compaction
+from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch
+from rheos.runtime.driver.failures import Told, explained, quiet
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.driver.metrics import Metrics
+from rheos.runtime.driver.registry import Registry
+from rheos.runtime.driver.static_tables import StaticTables, Unfilled
+from rheos.runtime.driver.watch import Stream, Watch
+from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
+from rheos.runtime.state.journal import Journal, Sink
+from rheos.runtime.state.progress import DeadLetter, Progress
+from rheos.runtime.state.segments import Segments
+from rheos.runtime.worker.batch import Report
+from rheos.sources.base import BATCH_BYTES
+from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
+from rheos.store.graphs import StaticGraphs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# From so many elements on, new or held, the work of a batch is shared out over tasks.
+SHARD_ELEMENTS = 200_000
+# About so many bytes are one element, in a file.
+ELEMENT_BYTES = 150
+# Every so many batches, segments are looked for that nobody names and that are older than so many seconds.
+GARBAGE_BATCHES, GARBAGE_AGE = 500, 3600.0
+_TICK = 0.05
+
+
+class Writer(Protocol):
+    """Gives the answers of a batch the form in which they go out."""
+
+    def header(self) -> bytes: ...
+
+    def batch(self, answers: list[tuple[QueryInfo, pa.Table]]) -> bytes: ...
+
+
+@dataclass
+class Output:
+    """Where answers and dead letters go, beside the handles; letters as lines of JSON."""
+
+    sink: Sink | None = None
+    writer: Writer | None = None
+    letters: Sink | None = None
+
+
+@dataclass
+class Loop:
+    """One run of an engine's queries over its streams."""
+
+    session: SparkSession
+    registry: Registry
+    graphs: StaticGraphs
+    streams: Mapping[str, Stream]
+    journal: Journal
+    output: Output
+    spark_checkpoint: str
+    execution: str = "auto"
+    batch_bytes: int = BATCH_BYTES
+    warn: Callable[[str], None] = print
+    limit: float | None = None
+    shards: int | None = (
+        None  # in how many the work is shared out; None: as many as there are cores, if it pays
+    )
+    progress: dict[str, Progress] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
+    segments: dict[str, Segments] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.finished = threading.Event()
+        self.batches = 0
+        self.run = uuid.uuid4().hex[:8]  # in the names of what this run writes
+        self._watch = Watch(self.streams)
+        self._query: StreamingQuery | None = None
+        self._failure: BaseException | None = None
+        self._stopping = threading.Event()
+        self._busy = threading.RLock()  # held by the batch that runs
+        self._batch_thread: int | None = None
+        self._batch_began: float | None = None
+        self._done = -1
+        self._frames_read = False
+        self._cautious = False  # the batch before was late
+        self._apart: set[str] = set()  # members of families that are evaluated each by itself
+        self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
+        self._lately = max(LARGE_BATCH + 1, self._waiting())
+        self._warned: set[str] = set()
+        self._beat = self.journal.folder / "beat"
+        self.store = self.journal.store
+        self._static = StaticTables(self.graphs, self.store, self._executor)
+        self._dispatch = Dispatch(self.session, self.graphs)
+        self._compaction = Compaction(self.session, self.store, self.run)
+        self._recover()
+
+    # --- from outside ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin, or go on where the journal says."""
+        if self.finished.is_set():
+            return
+        spark = self.session
+        with this_interpreter(spark.sparkContext):
+            spark.dataSource.register(StreamsDataSource)
+        sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
+        told = Streams(
+            sources,
+            str(self._beat),
+            self.batch_bytes,
+            self.store,
+            self._dispatch.cores,
+            {name: stream.lateness for name, stream in self.streams.items()},
+            {name: stream.ahead for name, stream in self.streams.items() if stream.ahead is not None},
+            shipped=not is_local(spark),
+        )
+        frame = spark.readStream.format(FORMAT).option("streams", told.option()).load()
+        for stream in self.streams.values():
+            if stream.frame is not None:
+                frame = frame.union(stream.frame.chunks(stream.lateness, stream.ahead, self.store))
+        self._query = (
+            frame.writeStream.foreachBatch(self._batch)
+            .option("checkpointLocation", self.spark_checkpoint)
+            .trigger(processingTime="0 seconds")
+            .start()
+        )
+        threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
+
+    def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
+        """Wait until all streams have ended; whether they have. With `until_read`, a Spark DataFrame has
+        ended when all that it had was read."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.finished.wait(_TICK):
+            query = self._query
+            if query is None or not query.isActive:
+                break
+            if until_read:
+                self._notice_frames_read(query)
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        self._raise_failure()
+        return self.finished.is_set()
+
+    def stop(self) -> None:
+        """Stop; the batch that runs is done or, as far as anybody can see, was not begun."""
+        self._stopping.set()
+        if threading.get_ident() == self._batch_thread:
+            # A subscriber asks for it, from inside a batch: Spark would wait for that.
+            threading.Thread(target=self.stop, name="rheos-stop").start()
+            return
+        query, self._query = self._query, None
+        if query is not None:
+            with quiet(self.session):
+                query.stop()
+        with self._busy:
+            self._compaction.stop()
+            self._dispatch.close()
+
+    @property
+    def active(self) -> bool:
+        return self._query is not None and self._query.isActive and not self.finished.is_set()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the loop has come to an end that nobody asked for."""
+        query = self._query
+        if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
+            return None
+        found = self._failure or query.exception()
+        return explained(found) if found else EvaluationError("Spark has stopped reading the streams")
+
+    def reset(self, stream: str) -> None:
+        """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
+        readers start again."""
+        with self._busy:
+            source = self.streams[stream].source if stream in self.streams else None
+            if source is not None:
+                source.skip()
+            if stream in self.progress:
+                self.progress[stream] = self.progress[stream].anew()
+            streams, readers = self.registry.behind(stream)
+            states = {name for handle in readers for name in handle.registered.states}
+            self.segments = {name: kept for name, kept in self.segments.items() if name not in states}
+            self.segments |= dict.fromkeys(streams, Segments())
+            for handle in readers:
+                self.reached.pop(handle.name, None)
+            self.registry.restart(readers, self.now())
+            self.journal.amend(self._record())
+
+    @property
+    def busy_for(self) -> float:
+        """How many seconds the batch that runs has taken so far."""
+        began = self._batch_began
+        return 0.0 if began is None else time.monotonic() - began
+
+    def now(self) -> dict[str, int]:
+        """How far each stream is, derived ones too."""
+        return self.registry.now(self.progress, self.reached)
+
+    def metrics(self) -> Metrics:
+        streams = {
+            name[1:-1]: self._watch.metrics(
+                name,
+                self.progress.get(name, Progress()),
+                self.segments[name].rows if name in self.segments else 0,
+            )
+            for name in self.streams
+        }
+        return Metrics(streams, self.registry.metrics(), self.batches, self._static.milliseconds)
+
+    # --- a batch -----------------------------------------------------------------------------------
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        with self._busy:
+            if self._stopping.is_set():
+                # To return would tell Spark that the batch is done, and its elements would be lost.
+                raise Told
+            self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
+            try:
+                # One that was done before the crash has gone out; only Spark does not know that.
+                if number > self._done:
+                    self._evaluate(frame, number)
+            except BaseException as error:
+                if not self._stopping.is_set():
+                    self._failure = error
+                raise Told from None
+            finally:
+                self._batch_thread = self._batch_began = None
+
+    def _evaluate(self, frame: DataFrame, number: int) -> None:
+        for gone in self.registry.removed():
+            self.reached.pop(gone, None)
+        plan, static = self._planned()
+        ending = self._frames_read
+        self.segments = self._compaction.applied(self.segments)
+        control = Control(
+            number,
+            self.progress,
+            self.store,
+            self.run,
+            {name: stream.lateness for name, stream in self.streams.items()},
+            frozenset(self._watch.silent),
+            frozenset(self._watch.idle),
+            frozenset(self._frames() if ending else ()),
+            self.reached,
+            dict(self.registry.since),
+            self.segments,
+            static,
+            self._shards(plan),
+            self.shards is not None,
+            self.limit,
+            self._cautious,
+            frozenset(self._apart),
+        )
+        collected = self._dispatch.run(frame, plan, control, large=self._lately > LARGE_BATCH)
+        self.registry.flows |= collected.flows
+        self._lately = self._watch.heard(self.progress, collected.progress)
+        self._warn_of_zones(collected.progress)
+        self._warn_of_late(collected.letters)
+        self.progress = {**self.progress, **collected.progress}
+        if ending:
+            self.progress |= {
+                name: self.progress.get(name, Progress()).having_ended() for name in self._frames()
+            }
+        self.reached = {**self.reached, **collected.reached}
+        self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
+        handles = self._handles(plan) if collected.failures else {}
+        failing = {
+            name: reason
+            for name, reason in collected.failures.items()
+            if name in handles and self._is_current(handles[name])
+        }
+        self._failing = failing
+        self._say(number, self._heard(plan, collected.reports), collected.letters)
+        self._failing = {}
+        for name, reason in failing.items():
+            self._stop_query(handles[name], reason)
+        # The members of a family that took too long were each by itself. Those that are left may be together.
+        self._apart = (self._apart & collected.deferred) | collected.apart
+        self._cautious = bool(collected.deferred) and not self._cautious
+        self.journal.discard(collected.files)
+        self._compaction.consider(self.segments)
+        self._collect_garbage(number)
+        if collected.failures or collected.deferred:
+            self.ask_for_batch()  # some were left over, and nobody waits any more for what was stopped
+        elif self.all_ended():
+            self.finished.set()
+
+    def _planned(self) -> tuple[Plan, dict[str, StaticTable]]:
+        """What is to be done now, and what is kept of static data for it. Queries whose part of the static
+        data cannot be computed are stopped."""
+        while True:
+            plan = self.registry.plan(self.streams, self._dispatch.cores)
+            try:
+                return plan, self._static.up_to_date(plan.static_parts, self.limit)
+            except Unfilled as error:
+                handles = self._handles(plan)
+                for name in plan.needing(error.table, error.member):
+                    if name in handles and self._is_current(handles[name]):
+                        self._stop_query(handles[name], str(error).splitlines()[0])
+
+    def _stop_query(self, handle: Handle, reason: str) -> None:
+        """Stop a query that cannot be evaluated, and tell everybody."""
+        handle.fail(reason)
+        self.warn(f"the query {handle.name} was stopped: {reason}")
+
+    def _without_old_states(self, plan: Plan, segments: Mapping[str, Segments]) -> dict[str, Segments]:
+        """Without what queries kept that do not run any more: one that starts again sees what comes then."""
+        kept = {name for query in plan.queries for name in query.states}
+        return {
+            name: found
+            for name, found in segments.items()
+            if not name.startswith(f"<{STATE}") or name in kept
+        }
+
+    def _waiting(self) -> int:
+        """About how many elements the first batch will read."""
+        sources = (stream.source for stream in self.streams.values() if stream.source is not None)
+        return sum(source.waiting(self.batch_bytes) for source in sources) // ELEMENT_BYTES
+
+    def _shards(self, plan: Plan) -> tuple[int, ...]:
+        """In how many shards each group is evaluated. Small batches are not worth more than one task."""
+        cores, groups = self._dispatch.cores, plan.groups
+        if self.shards is not None:
+            return (self.shards,) * len(groups)
+        if cores <= len(groups):
+            return (1,) * len(groups)
+        each = cores // len(groups)
+        return tuple(each if self._pays(group) else 1 for group in groups)
+
+    def _pays(self, queries: Sequence[Registered]) -> bool:
+        """True if the batch is large, or much is held, and the work can be shared out."""
+        streams = {stream for query in queries for stream in query.streams}
+        held = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
+        if self._lately < SHARD_ELEMENTS and held < SHARD_ELEMENTS:
+            return False
+        return any(query.operator.sharding.by_time for query in queries if query.derived is None)
+
+    def _collect_garbage(self, number: int) -> None:
+        if number % GARBAGE_BATCHES == GARBAGE_BATCHES - 1:
+            self.journal.collect_garbage(self._record(), time.time() - GARBAGE_AGE)
+
+    def _executor(self) -> Executor:
+        """Where static parts are computed."""
+        if self.execution == "catalyst" or self.graphs.in_spark or self.graphs.size > TASK_TRIPLES:
+            return Catalyst(self.graphs, lambda: self.session)
+        return Local(self.graphs)
+
+    def all_ended(self) -> bool:
+        return bool(self.streams) and all(self.progress.get(s, Progress()).ended for s in self.streams)
+
+    def _say(self, number: int, reports: list[tuple[Handle, Report]], letters: list[DeadLetter]) -> None:
+        """Make the batch durable, then tell everybody."""
+        said = {}
+        if self.output.writer is not None:
+            tables = [(handle.info, report.answers.rows) for handle, report in reports]
+            head = self.output.writer.header() if self._done < 0 else b""
+            said["answers"] = head + self.output.writer.batch(tables)
+        if letters:
+            said["letters"] = b"".join(_line(letter) for letter in letters)
+        self.journal.commit(number, self._record(), said)
+        self._done = number
+        self.batches += 1
+        self._emit(number, said)
+        for handle, report in reports:
+            if self._is_current(handle):
+                handle.report(report.answers, report.milliseconds, report.way)
+
+    def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
+        """Who hears of which report: without those of queries that were stopped or replaced while the batch
+        ran."""
+        handles = self._handles(plan)
+        found = ((handles.get(report.query), report) for report in reports)
+        return [(handle, report) for handle, report in found if handle and self._is_current(handle)]
+
+    def _handles(self, plan: Plan) -> dict[str, Handle]:
+        """The queries of a plan that are still the ones that are registered."""
+        known = dict(self.registry.handles)
+        # How one is evaluated may be shared, or found anew; its description stays the same.
+        return {
+            q.name: known[q.name] for q in plan.queries if q.name in known and known[q.name].info is q.info
+        }
+
+    def _is_current(self, handle: Handle) -> bool:
+        return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
+
+    def _sinks(self) -> dict[str, Sink | None]:
+        return {"answers": self.output.sink, "letters": self.output.letters}
+
+    def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
+        for channel, sink in self._sinks().items():
+            if sink is not None:
+                self.journal.emit(number, channel, said.get(channel, b""), sink)
+
+    def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
+        """Have gone out what the last batch said, and nothing behind it."""
+        for channel, sink in self._sinks().items():
+            if sink is not None:
+                self.journal.emit_again(number, channel, lengths.get(channel), sink)
+
+    def _record(self) -> dict[str, Any]:
+        """What is true after the last batch."""
+        return {
+            "progress": {name: asdict(progress) for name, progress in self.progress.items()},
+            "reached": self.reached,
+            "segments": {name: asdict(segments) for name, segments in self.segments.items()},
+            **self.registry.described(),
+            "failures": {**self.registry.failures(), **self._failing},
+            "lengths": self.journal.lengths(self._sinks()),
+        }
+
+    def _recover(self) -> None:
+        found = self.journal.last()
+        if found is None:
+            # A run that ends before its first batch has said what it is made of.
+            self.journal.commit(self._done, self._record(), {})
+            return
+        self._done, record = found
+        self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
+        # A view has nothing to go on with: it shows again what is there.
+        views = {name for name, handle in self.registry.handles.items() if handle.registered.operator.view}
+        self.reached = {name: time for name, time in record["reached"].items() if name not in views}
+        self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
+        for name, reason in record.get("failures", {}).items():
+            if name in self.registry.handles:
+                self.registry.handles[name].fail(reason)
+        self.journal.collect_garbage(record, time.time())
+        self._emit_again(self._done, record.get("lengths", {}))
+        if self.all_ended():
+            self.finished.set()
+
+    # --- the clock on the wall ---------------------------------------------------------------------
+
+    def _look_after(self) -> None:
+        """Notice, as long as streams flow, that one has fallen silent, and ask for a batch then."""
+        while not self._stopping.wait(_TICK) and not self.finished.is_set():
+            if self._watch.notice(self.progress):
+                self.ask_for_batch()
+
+    def _notice_frames_read(self, query: StreamingQuery) -> None:
+        """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
+        frames = self._frames()
+        rest = self.streams.keys() - frames
+        if not frames or self._frames_read or not self.batches:
+            return
+        if any(not self.progress.get(name, Progress()).ended for name in rest):
+            return
+        status = query.status
+        if not status["isDataAvailable"] and not status["isTriggerActive"]:
+            self._frames_read = True
+            self.ask_for_batch()
+
+    def _frames(self) -> set[str]:
+        return {name for name, stream in self.streams.items() if stream.source is None}
+
+    def ask_for_batch(self) -> None:
+        """Have a batch run although nothing was read."""
+        self._beat.write_text(str(time.time_ns()))
+
+    def _warn_of_zones(self, progress: Mapping[str, Progress]) -> None:
+        for name, after in progress.items():
+            if after.without_zone and name not in self._warned:
+                self._warned.add(name)
+                self.warn(f"{name}: times without a time zone are taken as UTC")
+
+    def _warn_of_late(self, letters: Sequence[DeadLetter]) -> None:
+        """Tell of the first late element of a stream; `self.progress` is still that before the batch."""
+        for letter in letters:
+            name, warning = letter.stream, f"late {letter.stream}"
+            first = not self.progress.get(name, Progress()).late and warning not in self._warned
+            if letter.kind == "late" and first:
+                self._warned.add(warning)
+                self.warn(f"{name}: the first late element: {letter.text}: {letter.reason}")
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        query = self._query
+        if failure is None and query is not None and not query.isActive:
+            failure = query.exception()
+        if failure is not None:
+            raise explained(failure)
+
+
+def _line(letter: DeadLetter) -> bytes:
+    content = {**letter.json(), "stream": letter.stream[1:-1]}
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"

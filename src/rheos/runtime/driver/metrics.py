@@ -1,0 +1,61 @@
+"""What a running engine shows of itself: how far its streams are, and what its queries have answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMetrics:
+    """A stream: elements read and what became of those that could not be used; `event_time` is the highest
+    time seen (microseconds), `rate` elements a second lately, `lag` how far event time is behind the wall
+    clock, for live sources."""
+
+    read: int = 0
+    bad: int = 0
+    late: int = 0
+    ahead: int = 0
+    warnings: int = 0
+    event_time: int | None = None
+    rate: float = 0.0
+    lag: float | None = None
+    live: int = 0
+    ended: bool = False
+
+    @property
+    def dead(self) -> int:
+        return self.bad + self.late + self.ahead
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMetrics:
+    """A query: the instants and rows that it reported, how long and where its last evaluation ran, and how
+    often and how long it was evaluated in all. `sharding` says how its work was last shared out: `one` shard,
+    or by `time`. `failure` says why it was stopped by the engine;
+    `callback_errors` counts what its subscribers raised."""
+
+    instants: int = 0
+    rows: int = 0
+    milliseconds: float | None = None
+    execution: str | None = None
+    running: bool = True
+    evaluations: int = 0
+    total_milliseconds: float = 0.0
+    failure: str | None = None
+    callback_errors: int = 0
+    sharding: str | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        return self.total_milliseconds / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Streams by their IRI and queries by their name, as they are now. `static_milliseconds` is how long the
+    static parts of queries of CQELS-QL took when they were last computed."""
+
+    streams: dict[str, StreamMetrics] = field(default_factory=dict)
+    queries: dict[str, QueryMetrics] = field(default_factory=dict)
+    batches: int = 0
+    static_milliseconds: float = 0.0

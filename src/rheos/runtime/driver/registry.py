@@ -1,0 +1,301 @@
+"""The registered queries of an engine: compiled queries come in, handles for users and plans for the runtime
+go out. Any thread may register, stop, start and unregister."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from rheos.algebra.entailment import Schema
+from rheos.errors import Position, QuerySyntaxError, RheosError
+from rheos.iris import DEFAULT_BASE, closest
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.driver.metrics import QueryMetrics
+from rheos.runtime.plan import (
+    Plan,
+    Registered,
+    circle_path,
+    components,
+    families,
+    grouped,
+    is_circle,
+    sharing,
+    work,
+)
+from rheos.runtime.state.progress import Progress
+from rheos.sources.times import NEVER
+
+# So many queries are worth a task of their own.
+GROUP_SIZE = 8
+# So many answers of a query are kept, if nobody says how many.
+KEEP = 1000
+
+
+@dataclass
+class Registry:
+    """The queries by name. `sources` are the streams from outside that exist, as terms."""
+
+    handles: dict[str, Handle] = field(default_factory=dict)
+    sources: set[str] = field(default_factory=set)
+    since: dict[str, dict[str, int]] = field(default_factory=dict)
+    flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
+    derivations: Callable[[Schema], pa.Table] | None = None  # what a schema entails of any triple
+    warn: Callable[[str], None] = print
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._halted: set[str] = set()
+        self._removed: set[str] = set()
+        self._versions = itertools.count(1)
+        self._version = next(self._versions)
+        self._now: Callable[[], Mapping[str, int]] = dict
+        self._plan: Plan | None = None
+
+    def clocked(self, now: Callable[[], Mapping[str, int]]) -> None:
+        """Say how far each stream is, now that they flow: later queries see what comes after."""
+        self._now = now
+
+    def add(
+        self,
+        registered: Registered,
+        text: str,
+        named: Sequence[tuple[str, Position]] = (),
+        *,
+        base: str = DEFAULT_BASE,
+        keep: int | None = KEEP,
+        entailment: str = "none",
+        replace: bool = False,
+        checked: bool = False,
+        dry: bool = False,
+    ) -> Handle:
+        """Take in a query, in the place of one of its name if it may `replace` that. It is `checked` whether
+        the streams that it names are there, which may else come later. A `dry` one is only looked at."""
+        with self._lock:
+            name = registered.name
+            known = self.handles.get(name)
+            if known is not None and not replace:
+                raise RheosError(f"there is a query {name} already: unregister it, or use another name")
+            if known is not None and known.registered.derived != registered.derived:
+                self._check_unread(known)
+            if registered.derived is not None and registered.derived in self.sources:
+                raise RheosError(
+                    f"{name} would make a stream that has a source already: {registered.derived}"
+                )
+            others = [handle.registered for handle in self.handles.values() if handle is not known]
+            # Only one that makes a stream closes a circle.
+            *others, registered = self._resolved([*others, registered])
+            for together in components([*others, registered] if registered.derived is not None else []):
+                if is_circle(together):
+                    path = circle_path(together)
+                    together[0].operator.check_circle(" → ".join([*path, path[0]]), together)
+            handle = Handle(self, registered, text, base, named, keep, entailment)
+            if checked:
+                self._check(handle, {*(query.derived for query in others), registered.derived})
+            if dry:
+                return handle
+            self.handles[name] = handle
+            self._halted.discard(name)
+            if registered.operator.rule:
+                self.resolve()  # others may read what it makes
+            self._from_now(registered)
+            self._version = next(self._versions)
+            return handle
+
+    def _check_unread(self, handle: Handle) -> None:
+        readers = [
+            other.name
+            for other in self.handles.values()
+            if other is not handle and other.reads(handle.registered.derived)
+        ]
+        if readers:
+            raise RheosError(f"{handle.name} makes a stream that is read by {', '.join(sorted(readers))}")
+
+    def remove(self, name: str) -> None:
+        with self._lock:
+            handle = self._known(name)
+            self._check_unread(handle)
+            del self.handles[name]
+            if handle.registered.operator.rule:
+                self.resolve()
+            self._halted.discard(name)
+            self._removed.add(name)
+            self.since.pop(name, None)
+            self._version = next(self._versions)
+
+    def resolve(self) -> None:
+        """Have every query that names no streams read those that there are now, and what the rules among the
+        queries make that it could match."""
+        with self._lock:
+            resolved = self._resolved([handle.registered for handle in self.handles.values()])
+            for handle, registered in zip(self.handles.values(), resolved, strict=True):
+                handle.registered = registered
+            self._version = next(self._versions)
+
+    def _resolved(self, queries: Sequence[Registered]) -> list[Registered]:
+        rules = {
+            query.derived: query.operator.rule
+            for query in queries
+            if query.operator.rule and query.derived is not None
+        }
+        return [
+            replace(query, operator=query.operator.reading(self.sources, rules, self.derivations))
+            for query in queries
+        ]
+
+    def removed(self) -> set[str]:
+        """The names of queries that went since this was last asked; others may have them by now."""
+        with self._lock:
+            found, self._removed = self._removed, set()
+            return found
+
+    def halt(self, name: str) -> None:
+        with self._lock:
+            self._known(name)
+            self._halted.add(name)
+            self._version = next(self._versions)
+
+    def failures(self) -> dict[str, str]:
+        """Why queries were stopped that could not go on."""
+        with self._lock:
+            return {name: h.metrics.failure for name, h in self.handles.items() if h.metrics.failure}
+
+    def metrics(self) -> dict[str, QueryMetrics]:
+        """What the queries have answered, by name."""
+        with self._lock:
+            return {name: handle.metrics for name, handle in self.handles.items()}
+
+    def resume(self, name: str) -> None:
+        with self._lock:
+            handle = self._known(name)
+            handle.metrics = replace(handle.metrics, failure=None)
+            if name in self._halted:
+                self._halted.discard(name)
+                self._from_now(handle.registered)
+                self._version = next(self._versions)
+
+    def behind(self, stream: str) -> tuple[set[str], list[Handle]]:
+        """A stream with all that are made from it, and the queries that read one of these."""
+        with self._lock:
+            streams, found = {stream}, list[Handle]()
+            while more := [
+                h for h in self.handles.values() if h not in found and h.registered.streams & streams
+            ]:
+                found += more
+                streams |= {h.registered.derived for h in more if h.registered.derived is not None}
+            return streams, found
+
+    def restart(self, handles: Sequence[Handle], now: Mapping[str, int]) -> None:
+        """Have queries see what comes when streams are so far."""
+        with self._lock:
+            for handle in handles:
+                self._from(handle.registered, now)
+
+    def flow(self, name: str) -> str:
+        """How the family of a query was last evaluated."""
+        found = self._plan.families if self._plan is not None else ()
+        first = next((some.members[0] for some in found if name in some.members), "")
+        return self.flows.get(first, "")
+
+    def runs(self, name: str) -> bool:
+        return name in self.handles and name not in self._halted
+
+    def clear(self) -> None:
+        with self._lock:
+            self.handles.clear()
+            self.sources.clear()
+            self.since.clear()
+            self._halted.clear()
+            self._now = dict
+            self._version = next(self._versions)
+
+    def now(self, progress: Mapping[str, Progress], reached: Mapping[str, int]) -> dict[str, int]:
+        """How far each stream is, derived ones too, when streams from outside and queries are so far."""
+        known = {name: found.high for name, found in progress.items()}
+        with self._lock:
+            makers = [(h.registered.derived, h.name) for h in self.handles.values()]
+        return known | {derived: reached.get(name, NEVER) for derived, name in makers if derived is not None}
+
+    def described(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the queries, and of the streams from outside that they read. What was
+        held for a query that is stopped is lost, so it is not said since when it sees."""
+        with self._lock:
+            queries = [handle.registered for handle in self.handles.values()]
+            read = {stream for query in queries for stream in query.streams}
+            return {
+                "queries": {
+                    name: {"text": handle.text, "base": handle.base, "entailment": handle.entailment}
+                    for name, handle in self.handles.items()
+                },
+                "streams": sorted(read - {query.derived for query in queries}),
+                "since": {name: dict(self.since[name]) for name in self.handles if self.runs(name)},
+            }
+
+    def go_on(self, since: Mapping[str, Mapping[str, int]], now: Mapping[str, int]) -> list[str]:
+        """Have the queries of an earlier run see what they saw in it, and others what comes after `now`: the
+        names of these."""
+        with self._lock:
+            self._now = lambda: now
+            new = [name for name in self.handles if name not in since]
+            for name in new:
+                self._from_now(self.handles[name].registered)
+            self.since |= {name: dict(since[name]) for name in self.handles if name in since}
+            return new
+
+    def plan(self, streams: Iterable[str], cores: int) -> Plan:
+        """The queries that run now, for so many tasks at the most. `streams` are those that flow."""
+        with self._lock:
+            version = str(self._version)
+            if self._plan is not None and self._plan.version == version:
+                return self._plan
+            running = [h.registered for name, h in self.handles.items() if name not in self._halted]
+            groups = grouped(running, max(1, min(cores, work(running) // GROUP_SIZE)))
+            unread = set(streams) - {stream for query in running for stream in query.streams}
+            makers = (self.handles[name].registered for name in self._halted)
+            self._plan = Plan(
+                version,
+                tuple(map(sharing, groups or ((),) if unread else groups)),
+                tuple(sorted(unread)),
+                frozenset(query.derived for query in makers if query.derived is not None),
+                families(running),
+            )
+            return self._plan
+
+    def check(self) -> None:
+        """Every stream that a query names must be there before anything runs."""
+        with self._lock:
+            made = {handle.registered.derived for handle in self.handles.values()}
+            for handle in self.handles.values():
+                self._check(handle, made)
+
+    def _check(self, handle: Handle, made: set[str | None]) -> None:
+        for stream, position in handle.named:
+            if stream not in self.sources and stream not in made:
+                raise QuerySyntaxError(self._unknown(stream, made), handle.text, position)
+
+    def _unknown(self, stream: str, made: Iterable[str | None]) -> str:
+        known = sorted({*self.sources, *(name for name in made if name is not None)})
+        meant = closest(stream, known)
+        if meant is not None:
+            return f"nobody supplies the stream {stream}; did you mean {meant}?"
+        supplied = f"there is {', '.join(known)}" if known else "there is none at all"
+        return f"nobody supplies the stream {stream}: {supplied}"
+
+    def _known(self, name: str) -> Handle:
+        if name not in self.handles:
+            raise RheosError(f"there is no query {name}")
+        return self.handles[name]
+
+    def _from_now(self, registered: Registered) -> None:
+        self._from(registered, self._now())
+
+    def _from(self, registered: Registered, now: Mapping[str, int]) -> None:
+        if registered.operator.view:
+            self.since[registered.name] = {}
+            return
+        since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
+        self.since[registered.name] = since

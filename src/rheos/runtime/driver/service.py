@@ -1,0 +1,344 @@
+"""The streaming half of an engine: streams and continuous queries come in, a loop that runs them goes out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rheos import iris
+from rheos.algebra.nodes import KINDS
+from rheos.algebra.translate import Names
+from rheos.answers.continuous import QueryInfo
+from rheos.deadline import within
+from rheos.errors import CheckpointError, RheosError, UnsupportedError
+from rheos.runtime.driver.checkpoint import go_on
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.driver.hosting import Hosting
+from rheos.runtime.driver.location import Location
+from rheos.runtime.driver.loop import Loop, Output, Writer
+from rheos.runtime.driver.metrics import Metrics, StreamMetrics
+from rheos.runtime.driver.registry import Registry
+from rheos.runtime.driver.rehearsal import rehearse
+from rheos.runtime.driver.watch import Stream
+from rheos.runtime.languages import understand
+from rheos.runtime.operator import Operator
+from rheos.runtime.plan import Registered
+from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.sources.base import BATCH_BYTES, Source
+from rheos.sources.opening import open_source
+from rheos.sources.standard_input import Spool, copy
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import ast
+from rheos.terms import iri
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Streaming:
+    """Streams, registered queries, and the run that goes on.
+
+    `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
+    folder that goes away with the engine.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        graphs: StaticGraphs,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        shards: int | None = None,
+        dead_letters: Path | None = None,
+        batch_bytes: int = BATCH_BYTES,
+        execution: str = "auto",
+        hosting: Hosting | None = None,
+    ) -> None:
+        self._session = session
+        self._graphs = graphs
+        self.checkpoint = checkpoint
+        self._dead_letters = dead_letters
+        self._shards = shards
+        self._batch_bytes = batch_bytes
+        self._execution = execution
+        self._hosting = hosting
+        self._warn = warn if hosting is None else hosting.warn
+        self.registry = Registry(
+            derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
+        )
+        self.streams: dict[str, Stream] = {}
+        self.output = Output()
+        self.loop: Loop | None = None
+        self._journal: Journal | None = None
+        self._location: Location | None = None
+        self._letters_file: OutputFile | None = None
+        self._copying: set[str] = set()  # what is read from standard input is copied by one thread
+        self._unnamed = 0
+
+    def add_stream(
+        self,
+        name: str,
+        source: Any,
+        *,
+        lateness: int | None,
+        idle: float | None,
+        follow: bool,
+        ahead: int | Literal["auto"] | None = "auto",
+    ) -> None:
+        term = iri(absolute(name))
+        if term in self.streams:
+            raise RheosError(f"the stream {name} has a source already")
+        if any(handle.registered.derived == term for handle in self.registry.handles.values()):
+            raise RheosError(f"the stream {name} is made by a query")
+        if self.loop is not None and self.loop.active:
+            raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
+        opened = open_source(
+            source, absolute(name), self.location.folder / "spool" / _file_name(name), follow=follow
+        )
+        if isinstance(opened, Source):
+            # What is replayed is judged by no clock.
+            bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
+            self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
+        else:
+            bound = None if ahead == "auto" else ahead
+            self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
+        self.registry.sources.add(term)
+
+    def reset_stream(self, name: str) -> None:
+        """Start the clock of a stream anew; on the disk when it returns."""
+        term = iri(absolute(name))
+        if term not in self.streams:
+            made = any(handle.registered.derived == term for handle in self.registry.handles.values())
+            reason = "is made by a query: reset the streams that that reads" if made else "is not there"
+            raise RheosError(f"the stream {name} {reason}")
+        if self.loop is None:
+            raise RheosError(f"the stream {name} has no clock before streams are started")
+        self.loop.reset(term)
+
+    def remove_stream(self, name: str) -> None:
+        term = iri(absolute(name))
+        if term not in self.streams:
+            raise RheosError(f"there is no stream {name}")
+        if self.loop is not None and self.loop.active:
+            raise RheosError(f"streams are running: stop() before removing {name}, then start() again")
+        readers = sorted(h.name for h in self.registry.handles.values() if h.reads(term))
+        if readers:
+            raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
+        del self.streams[term]
+        self.registry.sources.discard(term)
+
+    def register(
+        self,
+        tree: ast.Query,
+        *,
+        name: str | None,
+        base: str,
+        keep: int | None,
+        entailment: str = "none",
+        replace: bool = False,
+        view: bool = False,
+        dry: bool = False,
+        rehearsed: bool = False,
+    ) -> Handle:
+        """Take in a query. It is tried out first, unless it was `rehearsed` before."""
+        if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
+            where = tree.registration.position if tree.registration else tree.position
+            raise UnsupportedError(
+                "a continuous query reads a stream: FROM STREAM <iri> [RANGE …] is missing; "
+                "a query over static data alone is answered by query()",
+                tree.text,
+                where,
+            )
+        if tree.registration is None and name is None:
+            self._unnamed += 1
+            name = f"query-{self._unnamed}"
+        made = (handle.registered.derived for handle in self.registry.handles.values())
+        known = [stream[1:-1] for stream in (*self.streams, *made) if stream is not None]
+        found = understand(tree, name or "", base, known, entailment, view=view)
+        operator = found.operator
+        if not rehearsed:
+            self._rehearse(tree, operator)
+        names = Names.of(tree, base)
+        kind = KINDS[type(operator.algebra.form)]
+        info = QueryInfo(found.name, kind, found.variables, names.prefixes, operator.occurs)
+        derived = iri(iris.resolve(found.name, base)) if found.makes_stream else None
+        if operator.unbounded:
+            warn(f"{found.name}: nothing bounds the duration of its solutions, so all events are remembered")
+        registered = Registered(info, operator, derived)
+        named = [clause.iri for clause in tree.streams]
+        named += [pattern.name for pattern in tree.stream_patterns if not isinstance(pattern.name, ast.Var)]
+        streams = [(iri(names.iri(stream)), stream.position) for stream in named]
+        checked = self._hosting is not None or (self.loop is not None and self.loop.active)
+        return self.registry.add(
+            registered,
+            tree.text,
+            streams,
+            base=base,
+            keep=keep,
+            entailment=entailment,
+            replace=replace,
+            checked=checked,
+            dry=dry,
+        )
+
+    def _rehearse(self, tree: ast.Query, operator: Operator) -> None:
+        """Refuse a query that could only fail. A family is tried out with its first member."""
+        known = (handle.registered.operator.family for handle in list(self.registry.handles.values()))
+        if operator.family is not None and operator.family in known:
+            return
+        try:
+            with within(None if self._hosting is None else self._hosting.limit):
+                rehearse(operator, tree.text)
+        except Exception as error:
+            where = tree.registration.position if tree.registration else tree.position
+            reason, *_ = str(error).splitlines() or [type(error).__name__]
+            raise UnsupportedError(f"the query cannot be evaluated: {reason}", tree.text, where) from error
+
+    def stream_to(self, sink: Any, writer: Writer) -> None:
+        self.output.sink, self.output.writer = sink, writer
+
+    def start(self) -> None:
+        if self.loop is not None and self.loop.active:
+            return
+        if not self.registry.handles and self._hosting is None:
+            raise RheosError("no query is registered: there is nothing to run")
+        session = self._session()
+        journal = self._opened_journal()
+        self.registry.resolve()
+        self.registry.check()
+        self.location.probe(session)
+        used = dict(self.streams)
+        if self._hosting is None:
+            read = {name for handle in self.registry.handles.values() for name in handle.registered.streams}
+            used = {name: stream for name, stream in used.items() if name in read}
+        self.output.letters = self._letters()
+        self.loop = Loop(
+            session,
+            self.registry,
+            self._graphs,
+            used,
+            journal,
+            self.output,
+            self.location.spark_checkpoint(session),
+            self._execution,
+            self._batch_bytes,
+            warn=self._warn,
+            limit=None if self._hosting is None else self._hosting.limit,
+            shards=self._shards,
+        )
+        for stream in used.values():
+            if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:
+                self._copying.add(stream.source.folder)
+                copy(standard_input(), stream.source)
+        self.loop.start()
+        self.registry.clocked(self.loop.now)
+
+    def run(self, timeout: float | None = None) -> bool:
+        """Run until all streams have ended, or for so many seconds; whether they have."""
+        self.start()
+        assert self.loop is not None
+        try:
+            return self.loop.wait(timeout, until_read=True)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        if self.loop is not None:
+            self.loop.stop()
+
+    def ask_for_batch(self) -> None:
+        """Have queries evaluated although no stream has anything new."""
+        if self.loop is not None:
+            self.loop.ask_for_batch()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why streams no longer flow although they should."""
+        return None if self.loop is None else self.loop.failure
+
+    def metrics(self) -> Metrics:
+        if self.loop is not None:
+            return self.loop.metrics()
+        queries = self.registry.metrics()
+        return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+
+    def clear(self) -> None:
+        """Drop streams and queries, and the state of what ran."""
+        self.close()
+        self.loop = None
+        self.registry.clear()
+        self.streams.clear()
+        self.output = Output()
+
+    def close(self) -> None:
+        self.stop()
+        if self._journal is not None:
+            if self.loop is not None and self._journal.durable:
+                # Queries may have come and gone since the last batch.
+                self._journal.amend(self.registry.described())
+            self._journal.close()
+            self._journal = None
+        if self._letters_file is not None:
+            self._letters_file.close()
+            self._letters_file = None
+        if self._location is not None:
+            self._location.remove()
+            self._location = None
+
+    @property
+    def location(self) -> Location:
+        """Where a run keeps its state."""
+        if self._location is None:
+            self._location = Location.of(self.checkpoint)
+        return self._location
+
+    def _opened_journal(self) -> Journal:
+        """The journal of this engine's runs; the first one goes on from a checkpoint, if there is one."""
+        if self._journal is None:
+            journal = Journal(self.location.store, self.location.folder)
+            found = journal.last()
+            if found is not None:
+                try:
+                    go_on(
+                        found[1],
+                        self.registry,
+                        str(self.checkpoint),
+                        self._warn,
+                        hosted=self._hosting is not None,
+                    )
+                except CheckpointError:
+                    journal.close()
+                    raise
+            self._journal = journal
+        return self._journal
+
+    def _letters(self) -> OutputFile | None:
+        if self._letters_file is None and self._dead_letters is not None:
+            # A run that goes on after a crash goes on with its file.
+            self._letters_file = OutputFile(self._dead_letters, go_on=self.checkpoint is not None)
+        return self._letters_file
+
+
+def warn(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def standard_input() -> BufferedReader:
+    stream = sys.stdin.buffer
+    assert isinstance(stream, BufferedReader)
+    return stream
+
+
+def absolute(name: str) -> str:
+    try:
+        return iris.resolve(name, iris.DEFAULT_BASE)
+    except ValueError as error:
+        raise RheosError(f"the name of a stream is not an IRI: {error}") from None
+
+
+def _file_name(name: str) -> str:
+    return "".join(mark if mark.isalnum() else "-" for mark in name)[-80:]

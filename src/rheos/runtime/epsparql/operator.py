@@ -1,0 +1,427 @@
+"""EP-SPARQL: the solutions of a query that end in a span of time.
+
+What it gives depends on the events, the static data and the span, and on nothing else. Every pattern matches
+events and background knowledge; which of both there are decides, batch by batch, what the statement has to
+join.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.entailment import Schema
+from rheos.algebra.expressions import Variable
+from rheos.algebra.nodes import (
+    Ask,
+    Construct,
+    Node,
+    Query,
+    Select,
+    TriplePattern,
+)
+from rheos.algebra.rewrite import has_streams
+from rheos.algebra.streams import EPSparqlQuery
+from rheos.answers.continuous import QueryInfo
+from rheos.execute.database import LARGE
+from rheos.optimize.compare_resources import compare_resources
+from rheos.optimize.durations import greatest, memory_bound
+from rheos.optimize.events import (
+    Twins,
+    all_patterns,
+    bounds,
+    branches,
+    changed,
+    completed,
+)
+from rheos.optimize.push_filters import push_filters
+from rheos.optimize.static_parts import Derivations, Part, derivations_for
+from rheos.optimize.statistics import Statistics
+from rheos.optimize.uninterrupted import uninterrupted
+from rheos.runtime.cqels.ticks import matches
+from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
+from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present, read, shape
+from rheos.runtime.epsparql.patterns import Shape as Shape
+from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span
+from rheos.runtime.plan import STATE, Registered
+from rheos.runtime.sharding import Sharding
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.entailment import ENTAILING
+from rheos.runtime.worker.made_up import made_up, stand_ins
+from rheos.runtime.worker.workbench import Workbench
+from rheos.sources.chunks import LIVE
+from rheos.sql.dialect import Dialect
+from rheos.sql.entailed import derived_sql
+from rheos.sql.epsparql import EPSparqlStatement, compile_epsparql
+from rheos.sql.relation import OCCURRENCE, clause_name
+from rheos.sql.statement import TRIPLE
+from rheos.store.schema import could_entail
+
+BATCH = "batch"
+
+# A statement grows with the number of patterns that something matches. For a rehearsal so many are enough.
+_FEW = 2
+_NOBODY = QueryInfo("", "ask", (), {}, True)
+
+Parts = dict[str, pa.Table]  # all the events that match a pattern, the old ones, and the new ones
+
+
+@dataclass(frozen=True, slots=True)
+class EPSparqlOperator(Operator):
+    """A query of EP-SPARQL, ready to be evaluated.
+
+    Its stream patterns are numbered, from 1, and beside each is the table of what static data it matches.
+    """
+
+    query: EPSparqlQuery
+    reads: frozenset[str]
+    pattern: Node
+    patterns: tuple[TriplePattern, ...]
+    parts: tuple[Part, ...]
+    memory: int | None  # for how long events are remembered, in microseconds; None if for ever
+    stages: tuple[Stage, ...] = ()
+    text: str = ""  # what it keeps between batches is named by it: in every process the same
+
+    language = "EP-SPARQL"
+    occurs = True
+    names_streams = False
+
+    @classmethod
+    def of(cls, query: EPSparqlQuery, text: str = "") -> EPSparqlOperator:
+        unknown = Statistics(0, {})
+        asked = compare_resources(query.query, unknown)
+        consumes = query.consumption != "unrestricted"
+        # What is paired depends on the solutions of every part: then nothing may move.
+        asked = asked if consumes else push_filters(asked, unknown)
+        found = Leaves(asked, consumes)
+        pattern = found.numbered(asked.form.pattern)
+        derivations = derivations_for(query.query, found.patterns)
+        if derivations is not None:
+            found.parts[derivations.table] = derivations
+        streams = frozenset(query.streams or ())
+        memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
+        stages = tuple(found.stages)
+        parts = tuple(found.parts.values())
+        return cls(query, streams, pattern, tuple(found.patterns), parts, memory, stages, text)
+
+    @property
+    def algebra(self) -> Query:
+        return self.query.query
+
+    @property
+    def streams(self) -> frozenset[str]:
+        return self.reads
+
+    @property
+    def static_parts(self) -> tuple[Part, ...]:
+        return self.parts
+
+    @property
+    def unbounded(self) -> bool:  # type: ignore[override]
+        return self.memory is None
+
+    @property
+    def sharding(self) -> Sharding:
+        if self.stages:
+            return Sharding(reason="what a policy of consumption uses up depends on all the events before")
+        return Sharding(by_time=True)
+
+    @property
+    def rule(self) -> tuple[TriplePattern, ...]:
+        return self.template
+
+    def reading(
+        self,
+        sources: Set[str],
+        rules: Mapping[str, Sequence[TriplePattern]],
+        derivations: Callable[[Schema], pa.Table] | None,
+    ) -> EPSparqlOperator:
+        named = self.query.streams
+        read = frozenset(sources if named is None else named)
+        asked = self.derivations
+        entailed = derivations(asked.schema) if asked and derivations and rules else None
+        read |= {stream for stream, made in rules.items() if self.could_match(made, entailed)}
+        return replace(self, reads=read)
+
+    def check_circle(self, names: str, together: Sequence[Registered]) -> None:
+        from rheos.runtime.epsparql.circle import check
+
+        check(names, together)
+
+    @property
+    def computed(self) -> frozenset[int]:
+        """The numbers of the patterns of which an expression uses the object."""
+        names = read(self.pattern)
+        numbered = enumerate(self.patterns, start=1)
+        return frozenset(n for n, p in numbered if isinstance(p.object, Variable) and p.object.name in names)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names under which it keeps solutions between batches, two for each stage: of the left side, and
+        pairs."""
+        own = hashlib.blake2b(f"{self.query.name} {self.text}".encode(), digest_size=8).hexdigest()
+        kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
+        return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
+
+    @property
+    def derivations(self) -> Derivations | None:
+        """What its events entail."""
+        return next((part for part in self.parts if isinstance(part, Derivations)), None)
+
+    def could_match(self, template: Sequence[TriplePattern], derivations: pa.Table | None = None) -> bool:
+        """Whether a triple of a template, or what it entails by the derivations of the query, could match one
+        of the patterns."""
+        if derivations is not None and could_entail(template, derivations, self.patterns):
+            return True
+
+        return bool(self.matching(template))
+
+    def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
+        """The numbers of the patterns that a triple of a template could match; if it entails others, all."""
+        if self.derivations is not None:
+            return frozenset(range(1, len(self.patterns) + 1))
+        found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
+        return frozenset(found)
+
+    @property
+    def template(self) -> tuple[TriplePattern, ...]:
+        """What it makes, if it is a rule."""
+        form = self.query.query.form
+        return form.template if isinstance(form, Construct) else ()
+
+    @property
+    def sees(self) -> Hashable:
+        return self.streams, self.memory
+
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        # The clock stops at the last event.
+        return max((found.time for found in ends.values()), default=None)
+
+    def remembered(self, events: pa.Table, after: int) -> pa.Table:
+        """Without the events that are only there because others need them: they are too old."""
+        if self.memory is None:
+            return events
+        return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))
+
+    def live(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+    ) -> Marks:
+        time = elements[stream].column("time").to_numpy()
+        memory = self.memory
+        kept: Marks = np.ones(len(time), bool) if memory is None else time > until - memory
+        return kept
+
+    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+        from rheos.runtime.epsparql import consumption
+
+        batch, since = bench.room(EPSparqlBatch.of), dict(span.since)
+        if not self.stages:
+            return {together[0].name: batch.answers(self, span.after, span.until, since)}
+        state = {name: bench.buffers[name].elements for name in self.states}
+        times = span.after, span.until
+        found, state = consumption.answers(batch, bench.database, self, times, since, state)
+        bench.states |= state
+        return {together[0].name: found}
+
+    def fixpoint(
+        self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
+    ) -> Derived:
+        from rheos.runtime.epsparql.circle import Fixpoint, Rule
+
+        batch = bench.room(EPSparqlBatch.of)
+        rules = [
+            Rule(
+                query.name,
+                query.operator,
+                query.derived,
+                spans[query.name].after,
+                dict(spans[query.name].since),
+            )
+            for query in together
+            if isinstance(query.operator, EPSparqlOperator) and query.derived is not None
+        ]
+        found = Fixpoint(batch, bench.database, rules, until).derived()
+        batch.forget({rule.stream for rule in rules})
+        return Derived({name: told(rows) for name, rows in found.solutions.items()}, found.failure)
+
+    def rehearse(self, bench: Workbench) -> None:
+        alone = replace(self, reads=frozenset({""}))
+        bench.buffers |= {"": Buffer(made_up(self.patterns[:_FEW]))}
+        bench.buffers |= {name: Buffer.empty() for name in self.states}
+        bench.static = stand_ins(bench.connection, self.parts)
+        alone.answers(bench, [Registered(_NOBODY, alone)], Span(-1, _FEW))
+
+    def is_large(self, text: str) -> bool:
+        return len(text) > LARGE // 20  # its statements are made when it is evaluated
+
+
+@dataclass
+class EPSparqlBatch:
+    """The evaluation of queries on one batch; `elements` are the live events of each stream with their
+    places, `kept` the tables of static parts that are not empty, which the place has."""
+
+    database: Database
+    elements: Mapping[str, pa.Table]
+    kept: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, bench: Workbench) -> EPSparqlBatch:
+        return cls(bench.database, bench.elements, bench.filled)
+
+    def __post_init__(self) -> None:
+        self._events: dict[tuple[frozenset[str], int, tuple[tuple[str, int], ...]], pa.Table] = {}
+
+    def answers(
+        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+    ) -> Answers:
+        """The solutions that end after a time and not after another."""
+        parts = self._parts(detection, after, until, since)
+        objects = dict[int, Kind]()
+        for number in detection.computed & parts.keys():
+            numbers = short_numbers(parts[number]["all"].column("o"))
+            if numbers is not None:
+                objects[number] = numbers.kind
+                parts[number] = with_numbers(parts[number], numbers, after)
+        self._put(parts)
+        return self.completed(detection, frozenset(parts), after, frozenset(objects.items()))
+
+    def show(
+        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+    ) -> frozenset[int]:
+        """Have the events that match each pattern of a query as tables; the numbers of those with any."""
+        parts = self._parts(detection, after, until, since)
+        self._put(parts)
+        return frozenset(parts)
+
+    def _put(self, parts: Mapping[int, Parts]) -> None:
+        for number, tables in parts.items():
+            for part, shown in tables.items():
+                self.database.put(clause_name(number, part), shown)
+
+    def _parts(
+        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+    ) -> dict[int, Parts]:
+        """The events that match each pattern, by its number, if there are any."""
+        seen = self.seen(detection.streams, until, since)
+        events = self.entailed(detection, detection.remembered(seen, after))
+        ends = events.column("ending").to_numpy()
+        found, known = dict[int, Parts](), dict[Shape, Parts]()
+        for number, pattern in enumerate(detection.patterns, start=1):
+            parts = known.get(shape(pattern))
+            if parts is None:
+                matching = matches(events, (pattern,))
+                new = ends[matching] > after
+                rows = events.take(pa.array(matching))
+                parts = known[shape(pattern)] = in_parts(rows, new)
+            if len(parts["all"]):
+                found[number] = parts
+        return found
+
+    def completed(
+        self,
+        detection: EPSparqlOperator,
+        found: frozenset[int],
+        after: int,
+        objects: frozenset[tuple[int, Kind]] = frozenset(),
+    ) -> Answers:
+        """The solutions that end after a time, of what is shown; `objects` are the kinds of numbers of which
+        the values are shown too."""
+        self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
+        statement = statement_of(detection, found, self.kept, self.database.dialect, objects=objects)
+        if statement is None:
+            return told(nothing(detection.query.query))
+        return told(self.database.solutions(statement))
+
+    def entailed(self, detection: EPSparqlOperator, events: pa.Table) -> pa.Table:
+        """Events with what they entail that the query can match."""
+        derivations = detection.derivations
+        if derivations is None or derivations.table not in self.kept or not len(events):
+            return events
+        self.database.put(ENTAILING, events)
+        found = self.database.ask(derived_sql(ENTAILING, derivations.table, OCCURRENCE))
+        return pa.concat_tables([events, found.select(events.column_names).cast(events.schema)])
+
+    def forget(self, streams: Set[str]) -> None:
+        """Have these streams looked at anew: there is more of them now."""
+        self._events = {key: events for key, events in self._events.items() if not key[0] & streams}
+
+    def seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
+        """The events of streams up to a time: s, p, o, starting, ending."""
+        key = (streams, until, tuple(sorted(since.items())))
+        if key not in self._events:
+            columns = ["s", "p", "o", "start", "time"]
+            parts = [LIVE.empty_table().select(columns)]
+            for stream in sorted(streams):
+                elements = self.elements[stream]
+                time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
+                seen = elements.filter(pa.array((time <= until) & (place > since.get(stream, 0))))
+                parts.append(seen.select(columns))
+            self._events[key] = pa.concat_tables(parts).rename_columns(["s", "p", "o", *OCCURRENCE])
+        return self._events[key]
+
+
+def in_parts(rows: pa.Table, new: Marks) -> Parts:
+    return {"all": rows, "old": rows.filter(pa.array(~new)), "new": rows.filter(pa.array(new))}
+
+
+def with_numbers(parts: Parts, numbers: Numbers, after: int) -> Parts:
+    """The same events with the values of their objects."""
+    rows = parts["all"].append_column("number", numbers.values)
+    return in_parts(rows, rows.column("ending").to_numpy() > after)
+
+
+@lru_cache(maxsize=4096)
+def statement_of(
+    detection: EPSparqlOperator,
+    events: frozenset[int],
+    static: frozenset[str],
+    dialect: Dialect,
+    derived: frozenset[int] | None = None,
+    twins: Twins = frozenset(),
+    *,
+    objects: frozenset[tuple[int, Kind]] = frozenset(),
+) -> EPSparqlStatement | None:
+    """The statement for the patterns that match events, and the tables that have rows; None if there can be
+    no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
+    these; else for those that end with a new event. `objects` are the kinds of those numbers of which tables
+    have the values."""
+    pattern = present(detection.pattern, events, static, objects)
+    found = branches(pattern if detection.stages else uninterrupted(pattern))
+    new = all_patterns(
+        change
+        for branch in found
+        for change in (completed(branch) if derived is None else changed(branch, derived, twins))
+    )
+    if not has_streams(new):
+        return None
+    query = detection.query
+    return compile_epsparql(query.query, new, bounds(new), dialect, query.name)
+
+
+def nothing(query: Query) -> pa.Table:
+    """The solutions of a query, if there are none."""
+    form = query.form
+    names = (
+        form.variables if isinstance(form, Select) else TRIPLE if isinstance(form, Construct) else ("found",)
+    )
+    kind = pa.bool_() if isinstance(form, Ask) else pa.string()
+    columns = [pa.array([], pa.int64()) for _ in OCCURRENCE] + [pa.array([], kind) for _ in names]
+    return pa.Table.from_arrays(columns, names=[*OCCURRENCE[::-1], *names])
+
+
+def told(rows: pa.Table) -> Answers:
+    """Solutions as answers: those that occur together are of one instant."""
+    ending, starting = (rows.column(at).to_numpy() for at in (0, 1))
+    first = np.flatnonzero(
+        np.concatenate([[True], (np.diff(ending) != 0) | (np.diff(starting) != 0)])[: len(rows)]
+    )
+    instant = np.repeat(np.arange(1, len(first) + 1), np.diff(np.append(first, len(rows))))
+    table = rows.rename_columns(["at", "start", *rows.column_names[2:]])
+    table = table.add_column(0, "instant", pa.array(instant, pa.int64()))
+    return Answers(table.select([0, 1, 2]).take(pa.array(first, pa.int64())), table)

@@ -1,0 +1,70 @@
+"""The languages of continuous queries: which operator answers a query.
+
+No other module knows how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rheos.algebra.cqels import ANY_STREAM, translate_cqels
+from rheos.algebra.csparql import translate_csparql
+from rheos.algebra.entailment import under
+from rheos.algebra.epsparql import translate_epsparql
+from rheos.algebra.nodes import Construct, Select
+from rheos.errors import UnsupportedError
+from rheos.optimize import optimize_csparql
+from rheos.runtime.cqels.explain import explain_cqels
+from rheos.runtime.cqels.operator import CqelsOperator
+from rheos.runtime.csparql.explain import explain_csparql
+from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.runtime.epsparql.explain import explain_epsparql
+from rheos.runtime.epsparql.operator import EPSparqlOperator
+from rheos.runtime.operator import Operator
+from rheos.syntax import ast
+
+
+class Understood(NamedTuple):
+    """A continuous query: its name, its operator, the variables that it answers, and whether what it reports
+    is a stream that others can read."""
+
+    name: str
+    operator: Operator
+    variables: tuple[str, ...]
+    makes_stream: bool
+
+
+def understand(
+    tree: ast.Query, name: str, base: str, streams: Sequence[str], entailment: str, *, view: bool = False
+) -> Understood:
+    """The operator of a query. `name` is what it is called if its text does not say; `streams` are the IRIs
+    of those that there are. A `view` shows what its windows hold now."""
+    if view and (tree.dialect == "epsparql" or tree.stream_patterns):
+        raise UnsupportedError("a view is a query of C-SPARQL", tree.text, tree.position)
+    if tree.dialect == "epsparql":
+        detecting = under(translate_epsparql(tree, name, base), entailment)
+        form = detecting.query.form
+        # A CONSTRUCT is a rule: what it makes is part of the stream of all such queries.
+        makes = detecting.makes_stream or isinstance(form, Construct)
+        variables = form.variables if isinstance(form, Select) else ()
+        return Understood(detecting.name, EPSparqlOperator.of(detecting, tree.text), variables, makes)
+    if tree.stream_patterns:
+        arriving = under(translate_cqels(tree, name, base, streams), entailment)
+        asked = arriving.query.form
+        variables = asked.variables if isinstance(asked, Select) else ()
+        return Understood(arriving.name, CqelsOperator.of(arriving), variables, arriving.makes_stream)
+    continuous = optimize_csparql(under(translate_csparql(tree, name, base), entailment))
+    operator = CSparqlOperator.of(continuous, view=view)
+    variables = operator.statement.columns if isinstance(continuous.query.form, Select) else ()
+    return Understood(continuous.name, operator, variables, continuous.makes_stream)
+
+
+def explain(tree: ast.Query, base: str, streams: Sequence[str], entailment: str) -> dict[str, str]:
+    """The parts of the explanation of a query, each with its title."""
+    if tree.dialect == "epsparql":
+        return explain_epsparql(under(translate_epsparql(tree, "query", base), entailment))
+    if tree.stream_patterns:
+        known = streams or [ANY_STREAM]
+        return explain_cqels(under(translate_cqels(tree, "query", base, known), entailment))
+    return explain_csparql(under(translate_csparql(tree, "query", base), entailment))

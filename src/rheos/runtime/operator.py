@@ -1,0 +1,227 @@
+"""Operators: what the runtime knows of a continuous query, whatever its language.
+
+A language is a folder beside this module (`csparql`, `cqels`, `epsparql`) with a class that is an `Operator`.
+`languages.py` is the only place that knows how many there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.entailment import Schema
+from rheos.algebra.families import Family as Constants
+from rheos.algebra.nodes import Query, TriplePattern
+from rheos.errors import RheosError
+from rheos.optimize.static_parts import Part
+from rheos.runtime.sharding import ONE, Sharding
+
+if TYPE_CHECKING:
+    from rheos.runtime.plan import Registered
+    from rheos.runtime.worker.workbench import Workbench
+
+Times = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+
+class Answers(NamedTuple):
+    """What a query reports: its instants (instant, at), also those with no row, and the rows (instant, at,
+    columns), both in order."""
+
+    instants: pa.Table
+    rows: pa.Table
+
+
+class Span(NamedTuple):
+    """What a query is evaluated on: the times after one and up to another, and of each stream the number of
+    elements that came before the query was registered."""
+
+    after: int
+    until: int
+    since: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a stream ended: the time of its last element, how many were before that, and how many in all."""
+
+    time: int
+    before: int
+    count: int
+
+
+class Derived(NamedTuple):
+    """What queries that read one another's streams in a circle report, by name. If they had to be cut off,
+    `failure` says why."""
+
+    answers: Mapping[str, Answers]
+    failure: str | None = None
+
+
+class Family(ABC):
+    """Queries that are evaluated at once, because they differ in constants only."""
+
+    members: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def static_parts(self) -> Sequence[tuple[Constants | None, Part]]:
+        """The tables of static data that it needs, and the constants that these depend on."""
+
+    @property
+    @abstractmethod
+    def graphs(self) -> frozenset[Schema | None]:
+        """See `Operator.graphs`."""
+
+
+class Operator(ABC):
+    """A continuous query, compiled when it is registered and evaluated in every micro-batch.
+
+    It is pickled on its way to the workers, and compares equal to another one that does the same.
+    """
+
+    language: str
+    occurs = False  # its answers have intervals: a start and an end
+    view = False  # it shows what is, rather than reporting all that was
+    names_streams = True  # it needs the streams that it reads to be there; otherwise it reads what there is
+    unbounded = False  # nothing bounds what it has to remember
+
+    # --- what it is ---------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def algebra(self) -> Query:
+        """What it asks."""
+
+    @property
+    @abstractmethod
+    def streams(self) -> frozenset[str]:
+        """The streams that it reads, as terms."""
+
+    @property
+    @abstractmethod
+    def sees(self) -> Hashable:
+        """What it looks at: operators with the same value need the same elements."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of what it keeps between batches beside the elements of streams."""
+        return ()
+
+    @property
+    def static_parts(self) -> tuple[Part, ...]:
+        """The tables of static data that it needs, if it is evaluated by itself."""
+        return ()
+
+    @property
+    def graphs(self) -> frozenset[Schema | None]:
+        """The static graphs that it needs as a whole: as they are (None), or with what they entail by a
+        schema."""
+        return frozenset()
+
+    @property
+    def sharding(self) -> Sharding:
+        """How its work can be shared out."""
+        return ONE
+
+    # --- queries that go together --------------------------------------------------------------------
+
+    @property
+    def family(self) -> str | None:
+        """Operators with the same value are evaluated together."""
+        return None
+
+    def together(self, members: Sequence[Registered]) -> Family:
+        """The family of these queries, which all have the same `family`."""
+        raise AssertionError(f"{self.language} has no families")
+
+    @property
+    def rule(self) -> Sequence[TriplePattern]:
+        """The triples that it adds to the streams that operators of its language read without naming them."""
+        return ()
+
+    def reading(
+        self,
+        sources: Set[str],
+        rules: Mapping[str, Sequence[TriplePattern]],
+        derivations: Callable[[Schema], pa.Table] | None,
+    ) -> Self:
+        """The operator when there are these streams from outside, and these rules by the streams that they
+        make. `derivations` tells what a schema entails of any triple."""
+        return self
+
+    def check_circle(self, names: str, together: Sequence[Registered]) -> None:
+        """Refuse queries that read one another's streams in a circle, if that has no meaning."""
+        raise RheosError(f"these queries read one another's streams in a circle: {names}")
+
+    # --- when it is evaluated ------------------------------------------------------------------------
+
+    @abstractmethod
+    def end(self, ends: Mapping[str, End]) -> int | None:
+        """Where its clock stops when all its streams have ended, given how those ended that had any elements;
+        None if none had."""
+
+    def due(self, after: int, until: int) -> bool:
+        """Whether it can have anything to report between two times."""
+        return after < until
+
+    @abstractmethod
+    def live(
+        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+    ) -> Marks:
+        """Which elements of a stream an evaluation after a time can still see. `elements` are those of all
+        its streams, with their places. The workbench tells what they entail, if that matters."""
+
+    # --- what it answers -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+        """What queries report for a span, by name: this one alone, or members of its family."""
+
+    def fixpoint(
+        self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
+    ) -> Derived:
+        """What queries report that read one another's streams in a circle, up to a time."""
+        raise AssertionError(f"{self.language} has no circles: see check_circle")
+
+    @abstractmethod
+    def rehearse(self, bench: Workbench) -> None:
+        """Be evaluated once on made-up elements; whatever goes wrong is raised. The workbench has the static
+        graphs, which are empty."""
+
+    def is_large(self, text: str) -> bool:
+        """Whether a rehearsal may take so long that it belongs into a process of its own."""
+        return False
+
+
+def next_multiple(time: int, step: int) -> int:
+    """The first multiple of the step that is not before the time."""
+    return -(-time // step) * step
+
+
+def one_after_another(parts: Sequence[Answers]) -> Answers:
+    """The answers of spans that follow one another. Instants that are numbers go on after those before."""
+    found: list[Answers] = []
+    last: int | None = None
+    for instants, rows in parts:
+        if len(instants):
+            first = instants.column(0)[0].as_py()
+            more = last if last is not None and first <= last else 0
+            last = instants.column(0)[-1].as_py() + more
+            instants, rows = _later(instants, more), _later(rows, more)
+        found.append(Answers(instants, rows))
+    return Answers(*(pa.concat_tables(tables) for tables in zip(*found, strict=True)))
+
+
+def _later(table: pa.Table, more: int) -> pa.Table:
+    if not more:
+        return table
+    numbers = pc.add(table.column(0), pa.scalar(more, pa.int64()))
+    return table.set_column(0, table.schema.field(0), numbers)

@@ -1,0 +1,246 @@
+"""The journal: what a micro-batch came to is in the state store before anybody hears of it.
+
+    batches/N.json      how far streams and queries are after batch N: with it the batch is done; -1 is before
+                        the first
+    batches/N.CHANNEL   what batch N has to say on a channel (answers, dead letters), written before N.json
+    segments/           the live elements, written by the tasks
+    static/             what queries ask of static data
+    answers/            large answers on their way to the driver
+
+and beside the driver, in a folder of its own, which is the same where the store is on the driver's disk:
+
+    emitted             how many bytes of which batch have gone out on each channel
+    spark/              Structured Streaming's own: which elements are in which batch
+
+A batch whose N.json is there is never evaluated again. All that it names is in the store before it.
+
+Where what a batch says goes to a file, N.json has the length of that file before it. After a crash the file
+is cut back to that length, and the batch is written again: once, to the letter.
+
+A pipe cannot be cut back. What has gone into it is counted in a page of memory that is a file: it outlives
+the process however that ends, and costs no call to the system. A piece of at most PIECE bytes goes out in one
+call, which a pipe takes as a whole or not at all. A process that is killed between that call and the count
+writes this piece again when it goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import stat
+import struct
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path, PurePosixPath
+from queue import SimpleQueue
+from typing import Any, Protocol, runtime_checkable
+
+from rheos.errors import CheckpointError
+from rheos.runtime.state.store import Store
+
+PIECE = 4096  # PIPE_BUF: a pipe takes so much at once
+CHANNELS = ("answers", "letters")
+_PATIENCE = 10.0  # seconds to wait for files to be taken away, at the end
+_COUNT = struct.Struct("<qq")  # a batch, and how many of its bytes are out
+
+
+class Sink(Protocol):
+    """Where bytes go: a pipe, or anything else that takes them."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+
+@runtime_checkable
+class FileSink(Sink, Protocol):
+    """A sink that is a file, which can be cut back."""
+
+    def length(self) -> int | None:
+        """How many bytes it has, all of them on the disk; None if it turns out to be no file."""
+
+    def cut(self, length: int) -> None:
+        """Take away what is behind so many bytes. CheckpointError if it has fewer."""
+
+
+class Journal:
+    """The batches of a run; `folder` is on the driver's own disk. Where the store is not `durable`, it keeps
+    only what the run needs while it goes on."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store = store
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        emitted = folder / "emitted"
+        size = _COUNT.size * len(CHANNELS)
+        if not emitted.exists() or emitted.stat().st_size != size:
+            emitted.write_bytes(_COUNT.pack(-1, 0) * len(CHANNELS))
+        self._out: dict[str, int] = {}  # the last batch that has gone out as a whole, by channel
+        self._file = emitted.open("r+b")
+        self._emitted = mmap.mmap(self._file.fileno(), size)
+        self._batches = set(store.names("batches"))
+        self._named: set[str] = set()  # the segments of the last record
+        self._cleaner = Cleaner(store)
+
+    @property
+    def durable(self) -> bool:
+        return self.store.durable
+
+    def last(self) -> tuple[int, dict[str, Any]] | None:
+        """The last batch that is done, and its record."""
+        numbers = [int(PurePosixPath(name).stem) for name in self._batches if name.endswith(".json")]
+        if not numbers:
+            return None
+        number = max(numbers)
+        content = self.store.read(f"batches/{number}.json")
+        if content is None:
+            raise CheckpointError(f"batches/{number}.json is gone from {self.store.uri}")
+        return number, json.loads(content)
+
+    def commit(self, number: int, record: Mapping[str, Any], said: Mapping[str, bytes]) -> None:
+        """Have a batch done: first what it says, then that it is done."""
+        before = set(self._batches)
+        for channel, data in said.items() if self.durable else ():
+            self._write(f"batches/{number}.{channel}", data)
+        self._write(f"batches/{number}.json", json.dumps(record).encode())
+        old = {name for name in before if int(PurePosixPath(name).name.split(".")[0]) < number}
+        self._batches -= old
+        named = segments_of(record)
+        self._cleaner.take([*old, *(self._named - named)])
+        self._named = named
+
+    def amend(self, part: Mapping[str, Any]) -> None:
+        """Change a part of the record of the last batch that is done."""
+        found = self.last()
+        if found is not None:
+            number, record = found
+            self._write(f"batches/{number}.json", json.dumps({**record, **part}).encode())
+
+    def collect_garbage(self, record: Mapping[str, Any], older_than: float) -> None:
+        """Take away segments that no record names and that were written before a time (seconds since 1970):
+        those of attempts that lost."""
+        named = segments_of(record)
+        self._named = self._named or named
+        for folder in ("segments", "answers"):
+            found = self.store.names(folder).items()
+            self._cleaner.take([name for name, at in found if name not in named and at < older_than])
+
+    def discard(self, names: Iterable[str]) -> None:
+        """Take files away, soon."""
+        self._cleaner.take(list(names))
+
+    def _write(self, name: str, data: bytes) -> None:
+        self.store.write(name, data)
+        self._batches.add(name)
+
+    def said(self, number: int, channel: str) -> bytes:
+        return self.store.read(f"batches/{number}.{channel}") or b""
+
+    def lengths(self, sinks: Mapping[str, Sink | None]) -> dict[str, int | None]:
+        """How long each of the sinks is that is a file; for the record of the batch that comes next."""
+        if not self.durable:
+            return {}
+        return {channel: sink.length() for channel, sink in sinks.items() if isinstance(sink, FileSink)}
+
+    def emit_again(self, number: int, channel: str, length: int | None, sink: Sink) -> None:
+        """Write what the last batch says, after a crash: to a file that had some length before it."""
+        if self._out.get(channel) == number:
+            return  # by this very process
+        data = self.said(number, channel)
+        if length is None or not isinstance(sink, FileSink):
+            self.emit(number, channel, data, sink)
+            return
+        sink.cut(length)
+        sink.write(data)
+        sink.flush()
+
+    def emit(self, number: int, channel: str, data: bytes, sink: Sink) -> None:
+        """Write what a batch says to its sink, but for the part that has gone out already."""
+        start = _COUNT.size * CHANNELS.index(channel)
+        batch, out = _COUNT.unpack_from(self._emitted, start)
+        out = out if batch == number else 0
+        view = memoryview(data)
+        while out < len(data):
+            piece = view[out : out + PIECE] if self.durable else view[out:]
+            sink.write(bytes(piece))
+            sink.flush()
+            out += len(piece)
+            _COUNT.pack_into(self._emitted, start, number, out)
+        _COUNT.pack_into(self._emitted, start, number, out)
+        self._out[channel] = number
+
+    def close(self) -> None:
+        self._cleaner.close()
+        self._emitted.close()
+        self._file.close()
+
+
+class Cleaner:
+    """Takes files out of a store, in a thread of its own: nobody has to wait for that."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: SimpleQueue[list[str] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def take(self, names: list[str]) -> None:
+        if not names:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._clean, daemon=True, name="rheos-cleaner")
+            self._thread.start()
+        self._names.put(names)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        if self._thread is not None:
+            self._names.put(None)
+            self._thread.join(_PATIENCE)
+
+    def _clean(self) -> None:
+        while (names := self._names.get()) is not None:
+            with suppress(Exception):  # what stays is collected when the run starts again
+                self._store.delete(names)
+
+
+def segments_of(record: Mapping[str, Any]) -> set[str]:
+    """The names of the segments that a record has."""
+    return {file["name"] for kept in record["segments"].values() for file in kept["files"]}
+
+
+class OutputFile:
+    """A file at the end of which answers are written. It can be cut back, unless it is a device or a pipe."""
+
+    def __init__(self, path: Path, *, go_on: bool) -> None:
+        self.path = path
+        self._file = FileIO(path, "ab" if go_on else "wb")
+
+    def write(self, data: bytes) -> int:
+        left = memoryview(data)
+        while left:  # a file without a buffer may take only a part
+            left = left[self._file.write(left) :]
+        return len(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def length(self) -> int | None:
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            return None
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
+
+    def cut(self, length: int) -> None:
+        has = os.fstat(self._file.fileno()).st_size
+        if has < length:
+            raise CheckpointError(
+                f"{self.path} has {has:,} bytes, and the checkpoint was made when it had {length:,}: "
+                "put back the file that the run wrote, or take another checkpoint and another file"
+            )
+        self._file.truncate(length)
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,116 @@
+"""Segments: immutable Arrow files that hold the live elements of a stream.
+
+A segment is sorted by time. What is still live of it is a slice, so that nothing is ever written again: a
+batch adds segments, and forgets those of which no later instant can see anything. The driver knows only names
+and bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.errors import CheckpointError
+from rheos.runtime.state.buffer import Buffer, ordered
+from rheos.runtime.state.store import Store
+from rheos.sources.chunks import LIVE
+from rheos.sources.times import NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The live rows of a file: how many after the first so many, and between which times."""
+
+    name: str
+    skipped: int
+    rows: int
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, name: str, elements: pa.Table, skipped: int = 0) -> Segment:
+        """What is live of a file with these elements."""
+        times = elements.column("time")
+        rows = len(times) - skipped
+        if not rows:
+            return cls(name, skipped, 0, NEVER, NEVER)
+        return cls(name, skipped, rows, times[skipped].as_py(), times[-1].as_py())
+
+    def elements(self, store: Store) -> pa.Table:
+        return store.table(self.name).select(LIVE.names).slice(self.skipped, self.rows)
+
+    def since(self, time: int, store: Store) -> Segment:
+        """Without what is before a time."""
+        if self.first >= time:
+            return self
+        if self.last < time:
+            return Segment(self.name, self.skipped + self.rows, 0, NEVER, NEVER)
+        times = self.elements(store).column("time").to_numpy()
+        gone = int(np.searchsorted(times, time, side="left"))
+        return replace(self, skipped=self.skipped + gone, rows=self.rows - gone, first=int(times[gone]))
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The live elements of a stream, in order of arrival; `dropped` went before them. It can be written as
+    JSON."""
+
+    dropped: int = 0
+    files: tuple[Segment, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    def plus(self, more: Sequence[Segment]) -> Segments:
+        return Segments(self.dropped, (*self.files, *(file for file in more if file.rows)))
+
+    def since(self, time: int, store: Store) -> Segments:
+        """Without what is before a time."""
+        kept = tuple(file.since(time, store) for file in self.files)
+        gone = self.rows - sum(file.rows for file in kept)
+        return Segments(self.dropped + gone, tuple(file for file in kept if file.rows))
+
+    def replaced(self, names: Set[str], by: Segment) -> Segments:
+        """With one file in the place of those with these names, which it was made of, in their order. Some of
+        what they had may be forgotten since then: that is the beginning of the new file, too."""
+        found = [file for file in self.files if file.name in names]
+        if not found:
+            return self
+        at, live = self.files.index(found[0]), sum(file.rows for file in found)
+        first = min(file.first for file in found)
+        merged = Segment(by.name, by.skipped + by.rows - live, live, first, by.last)
+        return Segments(self.dropped, (*self.files[:at], merged, *self.files[at + len(found) :]))
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Segments:
+        if any("path" in file for file in values["files"]):
+            raise CheckpointError("the checkpoint was made by an earlier version of rheos: take another one")
+        return cls(values["dropped"], tuple(Segment(**file) for file in values["files"]))
+
+
+def load(segments: Segments, store: Store) -> Buffer:
+    """The elements of segments in the order of the stream."""
+    parts = [file.elements(store) for file in segments.files]
+    return Buffer(ordered(pa.concat_tables([LIVE.empty_table(), *parts])), segments.dropped)
+
+
+def save(elements: pa.Table, name: str, store: Store) -> Segment:
+    """Write elements that are in the order of the stream as a segment."""
+    if len(elements):
+        store.write_table(name, elements)
+    return Segment.of(name, elements)
+
+
+def longest(found: Sequence[Segments]) -> Segments:
+    """Of the same stream as several tasks would keep it, what holds all that any of them needs."""
+    return min(found, key=lambda segments: segments.dropped)
+
+
+def merged(files: Sequence[Segment], store: Store) -> pa.Table:
+    """The elements of segments that follow one another in order of arrival, in the order of the stream."""
+    return ordered(pa.concat_tables([file.elements(store) for file in files]))

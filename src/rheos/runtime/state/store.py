@@ -1,0 +1,201 @@
+"""The state store: named files on a file system that every machine of a run can reach.
+
+Segments, static tables, large answers and the journal are its files. All but the journal's are written once:
+so a name is enough to know the content, and each machine keeps what it has read on its own disk. Where the
+store is on this disk already, nothing is copied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as fs
+
+from rheos.filesystems import file_system
+
+_NOT_FOUND = (FileNotFoundError,)
+
+_tables: dict[tuple[str, str], pa.Table] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A folder of a file system, given by its URI; `durable` files are on the disk before anybody hears of
+    them. It is pickled on its way to the workers."""
+
+    uri: str
+    durable: bool = True
+
+    @property
+    def local(self) -> Path | None:
+        """The folder, if it is on this machine's disk."""
+        parts = urlsplit(self.uri)
+        return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+    # --- tables: written once ------------------------------------------------------------------------
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Write a table under a name that nobody has used."""
+        target = self.local / name if self.local is not None else self._cached(name)
+        partial = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.partial")
+        for attempt in (1, 2):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                _write_arrow(partial, table)
+                break
+            except FileNotFoundError:
+                if attempt == 2:  # somebody took the folder away because it was empty, twice
+                    raise
+        if self.local is not None:
+            if self.durable:
+                _sync(partial)
+            partial.replace(target)
+            if self.durable:
+                _sync(target.parent)
+            return
+        with partial.open("rb") as file:
+            self.write(name, file.read())
+        partial.replace(target)
+
+    def table(self, name: str) -> pa.Table:
+        """The table of a name, mapped into memory from this machine's disk."""
+        key = self.uri, name
+        with _lock:
+            known = _tables.get(key)
+        if known is not None:
+            return known
+        path = self.local / name if self.local is not None else self._fetched(name)
+        with pa.memory_map(str(path)) as source:
+            found = pa.ipc.open_file(source).read_all()
+        with _lock:
+            _tables[key] = found
+        return found
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Let go of tables on this machine; the store still has them."""
+        for name in names:
+            with _lock:
+                _tables.pop((self.uri, name), None)
+            if self.local is None:
+                self._cached(name).unlink(missing_ok=True)
+
+    def known(self) -> list[str]:
+        """The names of the tables that this process has mapped."""
+        with _lock:
+            return [name for uri, name in _tables if uri == self.uri]
+
+    # --- any file ------------------------------------------------------------------------------------
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, or another content for it: readers see the one or the other."""
+        if self.local is not None:
+            target = self.local / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.partial")
+            partial.write_bytes(data)
+            if self.durable:
+                _sync(partial)
+            partial.replace(target)
+            if self.durable:
+                _sync(target.parent)
+            return
+        system, root = self._system()
+        path = f"{root}/{name}"
+        if system.type_name not in ("s3", "gcs", "abfs"):  # object stores have no folders
+            system.create_dir(path.rsplit("/", 1)[0], recursive=True)
+        with system.open_output_stream(path) as sink:
+            sink.write(data)
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is no such file."""
+        if self.local is not None:
+            try:
+                return (self.local / name).read_bytes()
+            except FileNotFoundError:
+                return None
+        system, root = self._system()
+        try:
+            with system.open_input_stream(f"{root}/{name}") as source:
+                return bytes(source.read())
+        except _NOT_FOUND:
+            return None
+
+    def names(self, folder: str) -> dict[str, float]:
+        """The files below a folder, and when each was last changed (seconds since 1970)."""
+        if self.local is not None:
+            found = {}
+            for path in (self.local / folder).rglob("*"):
+                try:
+                    if path.is_file():
+                        found[path.relative_to(self.local).as_posix()] = path.stat().st_mtime
+                except FileNotFoundError:
+                    continue
+            return found
+        system, root = self._system()
+        selector = fs.FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
+        return {
+            info.path.removeprefix(f"{root}/"): (info.mtime_ns or 0) / 1e9
+            for info in system.get_file_info(selector)
+            if info.is_file
+        }
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Take files away; those that are not there do not matter."""
+        names = list(names)
+        self.forget(names)
+        if self.local is not None:
+            for name in names:
+                (self.local / name).unlink(missing_ok=True)
+            return
+        system, root = self._system()
+        for name in names:
+            try:
+                system.delete_file(f"{root}/{name}")
+            except _NOT_FOUND:
+                continue
+
+    # --- this machine's copies -------------------------------------------------------------------------
+
+    def _fetched(self, name: str) -> Path:
+        """The copy of a file on this machine, made if there is none."""
+        path = self._cached(name)
+        if not path.exists():
+            data = self.read(name)
+            if data is None:
+                raise FileNotFoundError(f"the state store {self.uri} has no file {name}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.partial")
+            partial.write_bytes(data)
+            partial.replace(path)
+        return path
+
+    def _cached(self, name: str) -> Path:
+        own = hashlib.blake2b(self.uri.encode(), digest_size=8).hexdigest()
+        return Path(tempfile.gettempdir(), f"rheos-store-{os.getuid()}", own, name)
+
+    def _system(self) -> tuple[fs.FileSystem, str]:
+        return file_system(self.uri)
+
+
+def _write_arrow(path: Path, table: pa.Table) -> None:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or what a folder lists, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

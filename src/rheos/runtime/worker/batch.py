@@ -1,0 +1,384 @@
+"""A micro-batch in a task: the queries of a group are evaluated one after another, each as far as its streams
+are complete.
+
+What it gives does not depend on where the input was cut into batches, nor on how the work is shared out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from rheos.deadline import within
+from rheos.errors import ResourceError, RheosError, TimeLimitError
+from rheos.execute.limits import limited_cursor
+from rheos.runtime.operator import Answers, Derived, Family, Span
+from rheos.runtime.plan import Control, Registered, components, is_circle, work
+from rheos.runtime.state.buffer import Buffer, ordered
+from rheos.runtime.state.progress import Arrival, DeadLetter, Progress, take_in
+from rheos.runtime.worker.clock import complete, complete_for, pass_on, until_of
+from rheos.runtime.worker.sharing import ALONE, Share, Way
+from rheos.runtime.worker.workbench import Workbench
+from rheos.sources.chunks import LIVE
+from rheos.sources.times import FOREVER, NEVER
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a query answered in a batch, how long that took, and how it was shared out."""
+
+    query: str
+    answers: Answers
+    milliseconds: float
+    way: Way = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The chunks of a stream in a batch, and whether it ended with them."""
+
+    chunks: Sequence[Arrival] = ()
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a batch. `buffers` are what is live after it, before anything is dropped. `late` are, for
+    each chunk of a stream, how many of its first elements are late. `derived` and `states` are what queries
+    made of streams, and what they keep. Elements before `needed` can be dropped, by stream."""
+
+    buffers: dict[str, Buffer]
+    progress: dict[str, Progress] = field(default_factory=dict)
+    late: dict[str, list[int]] = field(default_factory=dict)
+    letters: list[DeadLetter] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+    flows: dict[str, str] = field(default_factory=dict)  # how families were evaluated, by their first member
+    failures: dict[str, str] = field(default_factory=dict)  # queries that cannot go on, and why
+    deferred: set[str] = field(default_factory=set)  # queries that wait for the next batch
+    apart: set[str] = field(default_factory=set)  # members of families that took too long together
+    derived: dict[str, pa.Table] = field(default_factory=dict)
+    states: dict[str, pa.Table] = field(default_factory=dict)
+    needed: dict[str, int] = field(default_factory=dict)
+
+
+def evaluate(
+    queries: Sequence[Registered],
+    read: Sequence[str],
+    control: Control,
+    buffers: Mapping[str, Buffer],
+    arrivals: Mapping[str, Arrivals],
+    connection: duckdb.DuckDBPyConnection,
+    families: Sequence[Family] = (),
+    share: Share = ALONE,
+    at_work: Callable[[Sequence[str]], None] = lambda names: None,
+) -> Outcome:
+    """Take in what arrived, and evaluate all queries as far as their streams are known.
+
+    `queries` are in the order of their streams, of which `read` come from outside; `connection` has the
+    static graphs and tables. `at_work` is told whose work begins.
+    """
+    named = {stream for query in queries for stream in query.streams}
+    made = {query.derived for query in queries if query.derived is not None}
+    states = {name for query in queries for name in query.states}
+    before = {stream: control.progress.get(stream, Progress()) for stream in {*read, *named, *made, *states}}
+    outcome = Outcome({stream: buffers.get(stream, Buffer.empty(p.accepted)) for stream, p in before.items()})
+    for stream in read:
+        arrival = arrivals.get(stream, Arrivals())
+        taken = take_in(stream, arrival.chunks, before[stream], control.lateness.get(stream, 0))
+        outcome.progress[stream] = taken.progress.having_ended() if arrival.ended else taken.progress
+        outcome.late[stream] = taken.late
+        outcome.letters += taken.letters
+        accepted = [
+            chunk.elements.select(LIVE.names).slice(late)
+            for chunk, late in zip(arrival.chunks, taken.late, strict=True)
+        ]
+        outcome.buffers[stream] = outcome.buffers[stream].with_more(accepted)
+    known = complete(outcome.progress, control)
+    batch = MicroBatch(queries, families, control, outcome, known, connection, share, at_work)
+    try:
+        batch.all()
+        batch.find_needed()
+    finally:
+        batch.bench.close()
+    outcome.progress = {stream: found.completed(known[stream]) for stream, found in outcome.progress.items()}
+    return outcome
+
+
+@dataclass
+class MicroBatch:
+    """The evaluation of queries that are in the order of their streams. `known` says up to which time each
+    stream that flows is complete, and grows by those that the queries make."""
+
+    queries: Sequence[Registered]
+    families: Sequence[Family]
+    control: Control
+    results: Outcome
+    known: dict[str, int]
+    connection: duckdb.DuckDBPyConnection
+    share: Share
+    at_work: Callable[[Sequence[str]], None]
+
+    over_time = False  # a query has used up its time
+
+    def __post_init__(self) -> None:
+        self.members = {name: family for family in self.families for name in family.members}
+        self.bench = Workbench(
+            self.connection,
+            self.results.buffers,
+            {name: table.size for name, table in self.control.static.items()},
+            {
+                query.operator.family: self.members[query.name]
+                for query in self.queries
+                if query.operator.family is not None
+            },
+            Counter(stream for query in self.queries for stream in query.streams),
+            work(self.queries),
+            lambda query, flow: self.results.flows.update({query: flow}),
+            self.results.states,
+        )
+
+    # --- who is answered when --------------------------------------------------------------------------
+
+    def all(self) -> None:
+        """Answer every query. What one does wrong stays its own: it is stopped, and the others go on.
+
+        When a query has used up its time, those that have not been answered yet wait for the next batch: so a
+        batch takes hardly longer than the limit. New queries come last, as they may be the ones. After a
+        batch that was late they wait for one more, so that nobody waits for two of them.
+        """
+        for answer, together in self.units():
+            if self.over_time or (self.control.cautious and self.late[together[0].name]):
+                self.defer(together)
+            else:
+                answer(together)
+
+    def units(self) -> Iterator[tuple[Callable[[Sequence[Registered]], None], Sequence[Registered]]]:
+        """The queries that are answered at once, and how: one, members of a family that see the same, or a
+        circle."""
+        registered = {query.name: query for query in self.queries}
+        done = set[str]()
+        for component in self.in_order():
+            first = component[0]
+            if first.name in done:
+                continue
+            if is_circle(component):
+                yield self.circle, component
+                continue
+            together = component
+            if first.name in self.members and first.name not in self.control.apart:
+                spans = dict[Hashable, Span]()
+                span = self.span(first, spans)
+                names = self.members[first.name].members
+                together = [
+                    query
+                    for query in (registered[name] for name in names if name in registered)
+                    if query.name not in self.control.apart
+                    and self.late[query.name] == self.late[first.name]
+                    and self.span(query, spans) == span
+                ]
+            done.update(query.name for query in together)
+            yield self.answer, together
+
+    def in_order(self) -> list[list[Registered]]:
+        """The queries in the order of their streams; new ones, and those that depend on them, at the end."""
+        self.late = dict[str, bool]()
+        made = dict[str | None, bool]()
+        found = components(self.queries)
+        for component in found:
+            new = any(self.control.reached.get(query.name, NEVER) == NEVER for query in component)
+            new = new or any(made.get(stream, False) for query in component for stream in query.streams)
+            made |= {query.derived: new for query in component if query.derived is not None}
+            self.late |= {query.name: new for query in component}
+        return sorted(found, key=lambda component: self.late[component[0].name])
+
+    # --- what each answers -----------------------------------------------------------------------------
+
+    def answer(self, together: Sequence[Registered]) -> None:
+        """Answer a query, or members of a family."""
+        began = time.perf_counter()
+        first, *others = together
+        span = self.span(first)
+        way = self.way(first, span)
+        found = self.attempt(together, lambda: self.answers(together, span, way))
+        if isinstance(found, ResourceError) and others:
+            # One of them takes the others with it: in the next batch each is answered by itself.
+            self.results.apart |= {query.name for query in together}
+            self.defer(together)
+        elif isinstance(found, Exception) and others:
+            middle = len(together) // 2
+            self.answer(together[:middle])
+            rest = together[middle:]
+            self.defer(rest) if self.over_time else self.answer(rest)
+        elif isinstance(found, Exception):
+            self.fail(together, found)
+        else:
+            took = (time.perf_counter() - began) * 1000 / len(together)
+            for query in together:
+                self.note(query, found.get(query.name), span, took, way)
+
+    def way(self, query: Registered, span: Span) -> Way:
+        """How a query is shared out in this batch. All shards come to the same."""
+        reads_made = any(stream not in self.results.progress for stream in query.streams)
+        if self.share.of == 1 or reads_made or query.derived is not None or query.states:
+            return "one"  # what a query makes is seen in the same batch, so one task must have all of it
+        return self.share.way(query.operator, span, {s: self.bench.buffers[s] for s in query.streams})
+
+    def answers(self, together: Sequence[Registered], span: Span, way: Way) -> Mapping[str, Answers]:
+        """What queries with the same span have to report in this shard, by name."""
+        operator = together[0].operator
+        if way == "one":
+            mine = span if self.share.number == 0 else span._replace(until=span.after)
+        else:
+            mine = self.share.span(span, {s: self.bench.buffers[s] for s in operator.streams})
+        if not operator.due(mine.after, mine.until):
+            return {}
+        if way == "one":
+            return operator.answers(self.bench, together, mine)
+        with self.share.workbench(self.bench, operator, mine) as bench:
+            return operator.answers(bench, together, mine)
+
+    def circle(self, together: Sequence[Registered]) -> None:
+        """Answer the rules of a circle together. Their streams are complete as far as all the others are."""
+        began = time.perf_counter()
+        spans = {query.name: self.span(query) for query in together}
+        complete = [complete_for(query, self.known) for query in together]
+        known = min((found for found in complete if found is not None), default=NEVER)
+        until = max(span.until for span in spans.values()) if known == FOREVER else known
+        due = [query for query in together if spans[query.name].after < until]
+
+        def work() -> Derived:
+            if not due or self.share.number:
+                return Derived({})
+            return due[0].operator.fixpoint(self.bench, due, spans, until)
+
+        found = self.attempt(together, work)
+        if isinstance(found, Exception):
+            self.fail(together, found)
+            return
+        took = (time.perf_counter() - began) * 1000 / len(together)
+        for query in together:
+            span = spans[query.name]._replace(until=until)
+            self.note(query, found.answers.get(query.name), span, took, "one")
+            if found.failure is not None:
+                self.results.failures[query.name] = found.failure
+            if query.derived is not None and known > NEVER:
+                self.known[query.derived] = known
+
+    def attempt(self, together: Sequence[Registered], work: Callable[[], T]) -> T | Exception:
+        """Do the work of some queries, or say what went wrong."""
+        names = [query.name for query in together]
+        stopped = next((self.control.stopped[name] for name in names if name in self.control.stopped), None)
+        if stopped is not None:  # the process that was doing this came to an end
+            self.over_time = True
+            return ResourceError(stopped)
+        self.at_work(names)
+        found: T | Exception
+        try:
+            with within(self.control.limit), limited_cursor(self.bench.database.cursor):
+                found = work()
+        except Exception as error:
+            self.over_time = isinstance(error, TimeLimitError)
+            self.bench.forget()
+            found = error
+        self.at_work(())
+        return found
+
+    # --- what becomes of it ----------------------------------------------------------------------------
+
+    def note(
+        self, query: Registered, answers: Answers | None, span: Span, milliseconds: float, way: Way
+    ) -> None:
+        """Take down what a query answered, and how far it has come."""
+        if answers is not None and len(answers.instants):
+            self.results.reports.append(Report(query.name, answers, milliseconds, way))
+            if query.derived is not None and len(answers.rows):
+                self.derive(query.derived, elements_of(answers.rows, query.info.times))
+        self.results.reached[query.name] = max(span.after, span.until)
+        pass_on(query, self.known)
+
+    def derive(self, stream: str, elements: pa.Table) -> None:
+        """Add to a stream what a query made of it."""
+        self.results.derived[stream] = elements
+        self.results.buffers[stream] = self.results.buffers[stream].with_more([elements])
+
+    def fail(self, together: Sequence[Registered], error: Exception) -> None:
+        """Take down that queries cannot go on. What they make is complete no further than it was."""
+        reason = str(error).strip() or type(error).__name__
+        if not isinstance(error, RheosError):
+            reason = f"{type(error).__name__}: {reason}"
+        self.results.failures |= {query.name: reason.splitlines()[0] for query in together}
+        self.stay(together)
+
+    def defer(self, together: Sequence[Registered]) -> None:
+        """Leave queries for the next batch."""
+        self.results.deferred.update(query.name for query in together)
+        self.stay(together)
+
+    def stay(self, together: Sequence[Registered]) -> None:
+        for query in together:
+            reached = self.control.reached.get(query.name, NEVER)
+            self.results.reached[query.name] = reached
+            if query.derived is not None:
+                self.known[query.derived] = reached
+
+    def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
+        """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
+        after = self.control.reached.get(query.name, NEVER)
+        seen_after = self.control.since.get(query.name, {})
+        if known is None:
+            return self._span(query, after, seen_after)
+        key = after, tuple(seen_after.items())
+        if key not in known:
+            known[key] = self._span(query, after, seen_after)
+        return known[key]
+
+    def _span(self, query: Registered, after: int, seen_after: Mapping[str, int]) -> Span:
+        made = {
+            maker.derived: self.results.reached[maker.name]
+            for maker in self.queries
+            if maker.derived in query.streams and maker.name in self.results.reached
+        }
+        buffers = self.results.buffers
+        until = until_of(query, self.known, buffers, self.results.progress, after, seen_after, made)
+        since = {stream: buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
+        if query.operator.family is not None:
+            # What is not there any more cannot be seen: so the queries of a family meet again after a while.
+            since = {stream: count for stream, count in since.items() if count > buffers[stream].dropped}
+        return Span(after, until, tuple(sorted(since.items())))
+
+    def find_needed(self) -> None:
+        """Find out from which time on the elements of each stream can still be seen by one of the queries."""
+        queries = [query for query in self.queries if query.name not in self.results.failures]
+        states = {name for query in self.queries for name in query.states}
+        placed = {stream: self.bench.elements[stream] for stream in self.results.buffers.keys() - states}
+        # Queries that look through the same windows and are equally far need the same.
+        needs = {(query.operator.sees, self.results.reached[query.name]): query for query in queries}
+        kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
+        for (_, until), query in needs.items():
+            for stream in query.streams:
+                kept[stream] |= query.operator.live(stream, placed, until, self.bench)
+        for stream, marks in kept.items():
+            first = int(np.argmax(marks)) if marks.any() else None
+            times = placed[stream].column("time")
+            self.results.needed[stream] = FOREVER if first is None else times[first].as_py()
+
+
+def elements_of(rows: pa.Table, times: int) -> pa.Table:
+    """The triples that a query answered as elements, stamped with their instants, or with their intervals; so
+    many columns of times stand before the terms."""
+    at, start = rows.column(1), rows.column(times - 1)
+    terms = [rows.column(number) for number in range(times, times + 3)]
+    partition = pa.repeat(pa.scalar(0, pa.int64()), len(rows))  # all are of one partition
+    columns = [*terms, start, at, partition]
+    typed = [column.cast(kind) for column, kind in zip(columns, LIVE.types, strict=True)]
+    return ordered(pa.Table.from_arrays(typed, schema=LIVE))

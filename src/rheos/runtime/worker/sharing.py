@@ -1,0 +1,86 @@
+"""Shares: which part of a query's work in a micro-batch is that of one task among several.
+
+All tasks of a group see the same chunks and segments, so they all come to the same division, without a word
+from the driver in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from rheos.execute.limits import limited_cursor
+from rheos.runtime.operator import Operator, Span
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.workbench import Workbench
+
+Way = Literal["one", "time"]
+
+# Fewer new elements than this are not worth being shared out by time.
+LEAST_NEW = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of so many tasks, by its number from 0. If `always`, also little work is shared out."""
+
+    number: int = 0
+    of: int = 1
+    always: bool = False
+
+    def way(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> Way:
+        """How the work of an operator is shared out."""
+        new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
+        if operator.sharding.by_time and new >= self.least and self._spans(operator, span, buffers):
+            return "time"
+        return "one"
+
+    @property
+    def least(self) -> int:
+        """So many new elements are worth being shared out by time."""
+        return self.of if self.always else LEAST_NEW
+
+    def _spans(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> bool:
+        """Whether each task would have something to report for its span."""
+        if self.always:
+            return True
+        return all(operator.due(part.after, part.until) for part in self.spans(span, buffers))
+
+    def spans(self, span: Span, buffers: Mapping[str, Buffer]) -> list[Span]:
+        """A span in as many parts as there are tasks, each with about as many new elements."""
+        new = np.sort(
+            np.concatenate([buffer.times_between(span.after, span.until) for buffer in buffers.values()])
+        )
+        cuts = [int(new[len(new) * number // self.of]) for number in range(1, self.of)] if len(new) else []
+        ends = [*cuts, *[span.until] * (self.of - len(cuts))]
+        starts = [span.after, *ends[:-1]]
+        return [
+            span._replace(after=start, until=max(start, end)) for start, end in zip(starts, ends, strict=True)
+        ]
+
+    def span(self, span: Span, buffers: Mapping[str, Buffer]) -> Span:
+        """The part of a span that is this task's."""
+        return self.spans(span, buffers)[self.number]
+
+    @contextmanager
+    def workbench(self, bench: Workbench, operator: Operator, span: Span) -> Iterator[Workbench]:
+        """A workbench with the elements that a span needs."""
+        buffers = dict(bench.buffers)
+        placed = {stream: bench.elements[stream] for stream in operator.streams}
+        for stream in operator.streams:
+            marks = operator.live(stream, placed, span.after, bench)
+            first = int(np.argmax(marks)) if marks.any() else len(marks)
+            buffers[stream] = bench.buffers[stream].part(first, span.until)
+        own = replace(bench, buffers=buffers)
+        try:
+            with limited_cursor(own.database.cursor):
+                yield own
+        finally:
+            own.close()
+
+
+ALONE = Share()

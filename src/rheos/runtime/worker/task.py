@@ -1,0 +1,291 @@
+"""A micro-batch in Spark's tasks: rows that are chunks come in, the answers of queries go out.
+
+Every group of queries is a task, or one for each of its shards. A process that the task watches over has the
+plan and the static graphs from broadcasts, and keeps what it made of them for the next batch. It reads the
+segments that are live from the state store, and writes those of this batch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from rheos.runtime.plan import Control, Plan, StaticTable
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.state.progress import Arrival
+from rheos.runtime.state.segments import Segment, Segments, load, merged, save
+from rheos.runtime.state.store import Store
+from rheos.runtime.worker.batch import Arrivals, Outcome, evaluate
+from rheos.runtime.worker.sharing import Share
+from rheos.runtime.worker.watched import AtWork, received, watched
+from rheos.sources.chunks import LIVE, Header, unpacked
+from rheos.sources.reader import segment_name
+from rheos.store.tables import filled
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+OUTPUT = "task INT, query STRING, about STRING, instants BINARY, rows BINARY, file STRING"
+_OUTPUT = pa.schema(
+    [
+        ("task", pa.int32()),
+        ("query", pa.string()),
+        ("about", pa.string()),
+        ("instants", pa.binary()),
+        ("rows", pa.binary()),
+        ("file", pa.string()),
+    ]
+)
+
+# Answers that are larger than this go to the driver through the state store, not through the JVM.
+INLINE_BYTES = 1 << 20
+
+
+class Shipped(NamedTuple):
+    """What is sent to the workers when it changes: `key` tells versions apart, `data` is pickled."""
+
+    key: str
+    data: Broadcast[bytes]
+
+
+@dataclass
+class StaticData:
+    """What a worker has of the static data: the graphs, and tables from the state store, each with the name
+    of the file that it was read from."""
+
+    connection: duckdb.DuckDBPyConnection
+    loaded: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graphs: bytes) -> StaticData:
+        return cls(filled({name: unpack(data) for name, data in pickle.loads(graphs).items()}))
+
+    def load(self, tables: Mapping[str, StaticTable], store: Store) -> None:
+        """Have these tables, as they are now, and no others."""
+        for name in self.loaded.keys() - tables.keys():
+            self.connection.execute(f"DROP TABLE {name}")
+            del self.loaded[name]
+        for name, table in tables.items():
+            if self.loaded.get(name) != table.file:
+                self.connection.register("incoming", store.table(table.file))
+                self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")
+                self.connection.unregister("incoming")
+                store.forget([table.file])
+                self.loaded[name] = table.file
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """What the process that evaluates is told. DuckDB has so many threads, so many bytes of `memory`, and the
+    folder `spill` for what does not fit."""
+
+    control: Control
+    threads: int
+    memory: int
+    spill: str = ""
+
+    def run(
+        self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
+    ) -> Iterator[pa.RecordBatch]:
+        plan: Plan = received("plan", pickle.loads)
+        static: StaticData = received("static", StaticData.of)
+        self._set_up(static)
+        store, tasks = control.store, control.tasks(len(plan.groups))
+        live = {file.name for found in control.segments.values() for file in found.files}
+        store.forget(name for name in store.known() if name not in live)
+        rows = sorted(
+            (row for batch in batches for row in batch.to_pylist()),
+            key=lambda row: (row["task"], row["stream"], row["part"], row["number"]),
+        )
+        for task in sorted({row["task"] for row in rows}):
+            group, number = tasks[task]
+            share = Share(number, sum(other == group for other, _ in tasks), control.sharded)
+            queries = plan.groups[group]
+            arrivals = arrived([row for row in rows if row["task"] == task and row["stream"]], store)
+            wanted = {
+                name for query in queries for name in (*query.streams, *query.states, query.derived or "")
+            }
+            found = control.segments
+            buffers = {name: load(found[name], store) for name in wanted & found.keys()}
+            outcome = evaluate(
+                queries,
+                plan.streams(group),
+                control,
+                buffers,
+                arrivals,
+                static.connection,
+                plan.families,
+                share,
+                at_work,
+            )
+            yield from Written(control, task, share, outcome, arrivals).rows()
+
+    def _set_up(self, static: StaticData) -> None:
+        static.load(self.control.static, self.control.store)
+        settings = {"threads": self.threads, "memory_limit": f"'{self.memory >> 20}MiB'"}
+        if self.spill:
+            settings["temp_directory"] = f"'{self.spill}'"
+        for name, value in settings.items():
+            static.connection.execute(f"SET {name} = {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task of a batch does: it has the batch evaluated by a process that it watches over."""
+
+    plan: Shipped
+    static: Shipped
+    work: Evaluate
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import SparkFiles
+
+        spill = str(Path(SparkFiles.getRootDirectory(), f"duckdb-{os.getpid()}"))
+        shipped = {
+            kind: (given.key, lambda given=given: given.data.value)
+            for kind, given in (("plan", self.plan), ("static", self.static))
+        }
+        yield from watched(replace(self.work, spill=spill), list(batches), shipped)
+
+
+def arrived(rows: Sequence[Mapping[str, Any]], store: Store) -> dict[str, Arrivals]:
+    """The chunks of each stream, in their order."""
+    found: dict[str, Arrivals] = {}
+    for row in rows:
+        before = found.get(row["stream"], Arrivals())
+        if row["ended"]:
+            found[row["stream"]] = replace(before, ended=True)
+            continue
+        name = row["segment"]
+        elements = unpacked(row["data"]) if name is None else store.table(name)
+        arrival = Arrival(Header.of_json(row["header"]), elements, name)
+        found[row["stream"]] = replace(before, chunks=[*before.chunks, arrival])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a task tells of a batch, after it has written down what is new."""
+
+    control: Control
+    task: int
+    share: Share
+    outcome: Outcome
+    arrivals: Mapping[str, Arrivals]
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        outcome = self.outcome
+        about: dict[str, Any] = {
+            "failures": outcome.failures,
+            "deferred": sorted(outcome.deferred),
+            "apart": sorted(outcome.apart),
+        }
+        if not self.share.number:  # the first shard speaks for all
+            whole = self.whole()
+            about |= {
+                "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
+                "letters": [letter.json() for letter in outcome.letters],
+                "reached": outcome.reached,
+                "flows": outcome.flows,
+                "states": {name: asdict(found) for name, found in self.states().items()},
+                "whole": {stream: asdict(found) for stream, found in whole.items()},
+                "needed": {
+                    stream: asdict(found.since(outcome.needed[stream], self.control.store))
+                    for stream, found in whole.items()
+                },
+            }
+        yield _row(self.task, "", json.dumps(about), b"", b"", None)
+        for report in outcome.reports:
+            instants, rows = report.answers
+            file, data = None, b""
+            if rows.nbytes < INLINE_BYTES:
+                data = pack(rows)
+            else:
+                file = segment_name(report.query, self._batch, self.task).replace("segments/", "answers/")
+                self.control.store.write_table(file, rows)
+            told = json.dumps({"milliseconds": report.milliseconds, "way": report.way})
+            yield _row(self.task, report.query, told, pack(instants), data, file)
+
+    @property
+    def _batch(self) -> str:
+        return f"{self.control.run}{self.control.batch}"
+
+    def _accepted(self, stream: str, arrivals: Arrivals, late: Sequence[int]) -> list[Segment]:
+        """The segments of chunks. Small ones that follow one another become one."""
+        store, files, small = self.control.store, list[Segment](), list[pa.Table]()
+
+        def together() -> None:
+            if small:
+                elements = Buffer.empty().with_more(small).elements
+                name = segment_name(stream, self._batch, self.task, len(files))
+                files.append(save(elements, name, store))
+                small.clear()
+
+        for chunk, skipped in zip(arrivals.chunks, late, strict=True):
+            if chunk.segment is None:
+                small.append(chunk.elements.select(LIVE.names).slice(skipped))
+            else:
+                together()
+                files.append(Segment.of(chunk.segment, chunk.elements, skipped))
+        together()
+        return [file for file in files if file.rows]
+
+    def whole(self) -> dict[str, Segments]:
+        """All that is live of each stream, before anything is dropped: with the segments that reading tasks
+        have written, one for the small chunks of a stream, and one of what queries made of a stream."""
+        control, outcome = self.control, self.outcome
+        found: dict[str, Segments] = {}
+        for stream in outcome.needed:
+            before = control.segments.get(stream)
+            if before is None:
+                progress = control.progress.get(stream)
+                before = Segments(progress.accepted if progress is not None else 0)
+            files = []
+            if stream in outcome.late and stream in self.arrivals:
+                files += self._accepted(stream, self.arrivals[stream], outcome.late[stream])
+            if stream in outcome.derived:
+                name = segment_name(stream, self._batch, self.task)
+                files.append(save(outcome.derived[stream], name, control.store))
+            found[stream] = before.plus(files)
+        return found
+
+    def states(self) -> dict[str, Segments]:
+        """What operators keep, as segments of this batch, or as they were."""
+        found = {}
+        for name, elements in self.outcome.states.items():
+            before = self.control.segments.get(name, Segments())
+            same = (
+                elements.equals(merged(before.files, self.control.store))
+                if before.files
+                else not len(elements)
+            )
+            if not same:
+                file = save(elements, segment_name(name, self._batch, self.task), self.control.store)
+                before = Segments().plus([file])
+            found[name] = before
+        return found
+
+
+def _row(*values: object) -> pa.RecordBatch:
+    arrays = [pa.array([value], kind) for value, kind in zip(values, _OUTPUT.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_OUTPUT)
+
+
+def pack(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpack(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

@@ -1,0 +1,93 @@
+"""The workbench of a micro-batch: the database, live elements and static tables that operators use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from rheos.optimize.flows import Size
+from rheos.runtime.operator import Family
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.database import Database
+
+T = TypeVar("T")
+
+# From so many queries on it pays to copy the elements of a stream into a table of DuckDB's own.
+TABLE_QUERIES = 4
+
+
+@dataclass
+class Workbench:
+    """What operators work with in a micro-batch.
+
+    `buffers` has the live elements of each stream, and what operators keep between batches, by name.
+    `static` tells the sizes of the tables of static data, which the database has beside the static graphs.
+    `readers` says how many queries read each stream, and `work` how many are evaluated one by one.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    buffers: dict[str, Buffer]
+    static: Mapping[str, Size] = field(default_factory=dict)
+    families: Mapping[str, Family] = field(default_factory=dict)
+    readers: Mapping[str, int] = field(default_factory=dict)
+    work: int = 1
+    told: Callable[[str, str], None] = lambda query, flow: None  # how a family was evaluated
+    states: dict[str, pa.Table] = field(default_factory=dict)  # what operators keep from this batch on
+
+    def __post_init__(self) -> None:
+        self.database = Database(self.connection.cursor())
+        self.elements: Mapping[str, pa.Table] = Placed(self.buffers)
+        self._rooms: dict[type[Any], Any] = {}
+
+    @property
+    def filled(self) -> frozenset[str]:
+        """The tables of static data that have rows."""
+        return frozenset(name for name, size in self.static.items() if size.rows)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many queries are evaluated that tables are worth being copied."""
+        return self.work >= TABLE_QUERIES
+
+    def room(self, kind: Callable[[Workbench], T]) -> T:
+        """What the operators of a language share in this batch: made when the first one asks for it."""
+        if kind not in self._rooms:
+            self._rooms[kind] = kind(self)  # type: ignore[index]
+        found: T = self._rooms[kind]  # type: ignore[index]
+        return found
+
+    def forget(self) -> None:
+        """Do without what was made so far: an operator was stopped half-way."""
+        # With the cursor goes all that was made in it. After an internal error of DuckDB there is no new one.
+        self.database.cursor.close()
+        self.database = Database(self.connection.cursor())
+        self.database.run("SELECT 1")
+        self._rooms.clear()
+
+    def close(self) -> None:
+        self.database.cursor.close()
+
+
+class Placed(Mapping[str, pa.Table]):
+    """The live elements of buffers with their places, computed once as long as a buffer stays as it is."""
+
+    def __init__(self, buffers: Mapping[str, Buffer]) -> None:
+        self._buffers = buffers
+        self._placed: dict[str, tuple[Buffer, pa.Table]] = {}
+
+    def __getitem__(self, stream: str) -> pa.Table:
+        buffer = self._buffers[stream]
+        known = self._placed.get(stream)
+        if known is None or known[0] is not buffer:
+            known = self._placed[stream] = buffer, buffer.placed
+        return known[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._buffers)
+
+    def __len__(self) -> int:
+        return len(self._buffers)

@@ -1,0 +1,137 @@
+"""Metrics for Prometheus: what the engine and the web side have counted goes out at /metrics."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.registry import Collector
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rheos.runtime.driver.metrics import StreamMetrics
+from rheos.server.events import Subscribers
+from rheos.server.host import Host
+from rheos.server.negotiation import choose
+
+TEXT = "text/plain"
+# `choose_encoder` of prometheus_client is not used: it fails for versions that are no numbers, and does not
+# know qualities.
+FORMATS: dict[str, tuple[str, Callable[[Collector], bytes]]] = {
+    TEXT: ("text/plain; version=0.0.4; charset=utf-8", generate_latest),
+    "application/openmetrics-text": (openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest),
+}
+
+Family = CounterMetricFamily | GaugeMetricFamily
+
+# The name of each metric of a stream or a query, what it is, and the field of the engine's own metrics.
+STREAMS = (
+    ("stream_elements_total", "Elements read.", "read"),
+    ("stream_late_total", "Elements that came too late.", "late"),
+    ("stream_bad_total", "Elements that could not be read.", "bad"),
+    ("stream_ahead_total", "Elements that were too far ahead of the clock.", "ahead"),
+    ("stream_rate", "Elements a second lately.", "rate"),
+    ("stream_lag_seconds", "How far the time of a live stream is behind the clock.", "lag"),
+    ("stream_held", "Elements that some window can still see.", "live"),
+)
+QUERIES = (
+    ("query_instants_total", "Instants reported.", "instants"),
+    ("query_rows_total", "Rows, triples or booleans reported.", "rows"),
+    ("query_running", "Whether the query runs.", "running"),
+    ("query_evaluations_total", "Batches in which the query reported.", "evaluations"),
+    ("query_evaluation_seconds_total", "Time that these evaluations took.", "total_seconds"),
+)
+
+
+@dataclass
+class Counters:
+    """What only the web side can count. The counters of prometheus_client are not used: each would bring a
+    second metric, the time at which it was made."""
+
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    accepted: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answered(self, method: str, status: int) -> None:
+        with self._lock:
+            self.requests[method, str(status)] += 1
+
+    def pushed(self, stream: str, accepted: int, refused: int) -> None:
+        with self._lock:
+            self.accepted[stream] += accepted
+            self.refused[stream] += refused
+
+
+class Metrics(Collector):
+    """`/metrics`, in the text format of Prometheus or as OpenMetrics."""
+
+    def __init__(self, host: Host, counters: Counters, subscribers: Subscribers) -> None:
+        self.host = host
+        self.counters = counters
+        self.subscribers = subscribers
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    async def metrics(self, request: Request) -> Response:
+        # Whoever accepts neither of the two gets the text format all the same.
+        chosen = choose(request.headers.get("accept"), tuple(FORMATS)) or TEXT
+        content_type, encode = FORMATS[chosen]
+        body = await run_in_threadpool(encode, self._registry)
+        headers = {"Content-Type": content_type, "Cache-Control": "no-store", "Vary": "Accept"}
+        return Response(body, headers=headers)
+
+    def collect(self) -> Iterator[Family]:
+        engine = self.host.metrics()
+        streams = list(self.host.streams.values())
+        found = {stream.name: engine.streams.get(stream.iri, StreamMetrics()) for stream in streams}
+        for name, text, value in STREAMS:
+            yield labelled(name, text, "stream", {key: getattr(m, value) for key, m in found.items()})
+        # The queries with a slash in their names are views, which are counted below.
+        queries = {name: metrics for name, metrics in engine.queries.items() if "/" not in name}
+        for name, text, value in QUERIES:
+            yield labelled(name, text, "query", {key: getattr(m, value) for key, m in queries.items()})
+        counters, subscribers = self.counters, self.subscribers
+        accepted, refused = dict(counters.accepted), dict(counters.refused)
+        backlogs = {stream.name: stream.log.backlog for stream in streams if stream.log is not None}
+        yield labelled("push_accepted_total", "Elements accepted from clients.", "stream", accepted)
+        yield labelled("push_refused_total", "Lines from clients that are no elements.", "stream", refused)
+        yield labelled("push_backlog_bytes", "Pushed and not read yet.", "stream", backlogs)
+        waiting = subscribers.counts()
+        yield labelled("subscribers", "Connections that wait for answers.", "query", waiting)
+        yield single("subscribers_cut_off_total", "Subscribers that were too slow.", subscribers.cut_off)
+        yield single("views", "Windows that are looked through.", len(self.host.views))
+        yield single("static_triples", "Triples in the static graphs.", self.host.engine.graphs.size)
+        yield single("batches_total", "Batches since the streams were started.", engine.batches)
+        yield single("up", "Whether streams flow.", self.host.failure is None and self.host.runs)
+        requests = family("http_requests_total", "Requests answered.", ("method", "status"))
+        for labels, count in dict(counters.requests).items():
+            requests.add_metric(labels, count)
+        yield requests
+
+
+def family(name: str, text: str, labels: tuple[str, ...] = ()) -> Family:
+    """A metric without values; its name says whether it counts."""
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    return kind(f"rheos_{name}", text, labels=labels)
+
+
+def labelled(name: str, text: str, label: str, values: Mapping[str, float | None]) -> Family:
+    """A metric with a value for each stream or query; None is left out."""
+    found = family(name, text, (label,))
+    for named, value in values.items():
+        if value is not None:
+            found.add_metric((named,), float(value))
+    return found
+
+
+def single(name: str, text: str, value: float) -> Family:
+    found = family(name, text)
+    found.add_metric((), float(value))
+    return found

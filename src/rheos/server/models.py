@@ -1,0 +1,220 @@
+"""Models: the types of everything that comes from outside or goes there as JSON.
+
+Each model is used twice: to check or write a body, and to describe that body in /openapi.json. The first line
+of a docstring is the description there. The `title` of a type ends the sentence "expected …" in an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from starlette.responses import Response
+
+from rheos.algebra.entailment import ENTAILMENTS
+from rheos.engine import DIALECTS
+
+NAME = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}$"
+_DURATION = "[0-9]{1,4}(ms|s|m|h|d)"
+
+
+if TYPE_CHECKING:  # a type checker cannot know what is in a tuple
+    Dialect: TypeAlias = str
+    Entailment: TypeAlias = str
+else:
+    Dialect, Entailment = Literal[DIALECTS], Literal[ENTAILMENTS]
+
+Execution = Literal["auto", "task", "catalyst"]
+Kind = Literal["select", "construct", "ask", "describe"]
+Text = Annotated[str, Meta(min_length=1, title="a text")]
+Texts = Annotated[Text | tuple[Text, ...], Meta(title="a text or a list of texts")]
+Truth = Annotated[bool, Meta(title="true or false")]
+Count = Annotated[int, Meta(ge=0, title="a whole number")]
+Size = Annotated[int, Meta(ge=1)]
+Name = Annotated[str, Meta(pattern=NAME)]
+Port = Annotated[int, Meta(ge=0, le=65535, title="a whole number up to 65535")]
+Seconds = Annotated[float, Meta(gt=0, title="a number of seconds")]
+Iri = Annotated[str, Meta(min_length=1, title="an absolute IRI", extra_json_schema={"format": "uri"})]
+Window = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a window such as physical/100",
+        extra_json_schema={"examples": ["physical/100", "logical/PT1H/PT10M"]},
+    ),
+]
+# More is understood than these patterns say; what fits them is always understood.
+Duration = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a length of time such as 5s",
+        extra_json_schema={"pattern": f"^{_DURATION}$"},
+    ),
+]
+Bound = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title='a length of time such as 5s, or "none"',
+        extra_json_schema={"pattern": f"^({_DURATION}|none)$"},
+    ),
+]
+Rates = Annotated[list[float], Meta(description="of the last two minutes, one for every two seconds")]
+Parts = Annotated[dict[str, str], Meta(description="texts by their titles")]
+Reasons = Annotated[dict[str, str], Meta(description="what is wrong, by name")]
+Rows = Annotated[list[dict[str, Any]], Meta(description="in the form of NDJSON")]
+
+
+# --- requests ----------------------------------------------------------------------------------------
+
+
+class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
+    """A push stream that a client wants. A table of the configuration has the same keys, and more."""
+
+    iri: Iri | None = None
+    lateness: Duration | None = None
+    idle: Duration | None = None
+    ahead: Bound | None = None
+    window: Window | None = None
+
+
+class Form(Struct):
+    """An operation of SPARQL as a form."""
+
+    query: str | UnsetType = UNSET
+    update: str | UnsetType = UNSET
+
+
+# --- replies -----------------------------------------------------------------------------------------
+
+
+class Query(Struct, kw_only=True):
+    """A registered query, and what it has done so far."""
+
+    name: str
+    text: str
+    dialect: Dialect
+    entailment: Entailment
+    kind: Kind | None
+    variables: list[str]
+    stream: Annotated[str | None, Meta(description="the IRI of the stream that it makes")]
+    running: bool
+    error: str | None
+    instants: Count
+    rows: Count
+    milliseconds: Annotated[float | None, Meta(description="how long the last evaluation took")]
+    execution: str | None
+    sharding: Annotated[
+        str | None, Meta(description="how its work was last shared out: `one` shard, or by `time`")
+    ]
+    subscribers: Count
+    rates: Rates
+
+
+class Stream(Struct, kw_only=True):
+    """A stream, and what it has brought so far. Derived streams have only some of the numbers."""
+
+    name: str
+    iri: str
+    kind: Literal["push", "source", "derived"]
+    window: str
+    elements: Count
+    rates: Rates
+    late: Count | UnsetType = UNSET
+    bad: Count | UnsetType = UNSET
+    ahead: Count | UnsetType = UNSET
+    rate: float | UnsetType = UNSET
+    lag: float | UnsetType | None = UNSET
+    held: Count | UnsetType = UNSET
+    time: str | UnsetType | None = UNSET
+    ended: bool | UnsetType = UNSET
+
+
+class Queries(Struct):
+    """All registered queries."""
+
+    queries: list[Query]
+
+
+class Streams(Struct):
+    """All streams."""
+
+    streams: list[Stream]
+
+
+class Bad(Struct):
+    """A line that is no element. An error somewhere in a document has no line."""
+
+    line: int | None
+    text: str
+    reason: str
+
+
+class Accepted(Struct):
+    """The elements are on the disk."""
+
+    accepted: Count
+    late: Annotated[Count, Meta(description="of those that were accepted, as far as it can be told by now")]
+    ahead: Annotated[Count, Meta(description="not accepted: too far ahead of the clock")]
+    bad: list[Bad]
+
+
+class Plan(Struct):
+    """How a query is answered."""
+
+    name: str
+    plan: Parts
+
+
+class Answers(Struct):
+    """The last answers of a query, and the number behind which others will come."""
+
+    last: Count
+    answers: Rows
+
+
+class Check(Struct, kw_only=True):
+    """What a text would do if it were registered."""
+
+    kind: Kind
+    variables: list[str]
+    streams: list[str]
+    plan: Parts
+    answers: Rows
+    error: str | None
+
+
+class Changed(Struct):
+    """How many triples an update has changed."""
+
+    changed: int
+
+
+class Health(Struct):
+    """Whether streams flow, and what is wrong."""
+
+    status: Literal["ok", "degraded", "starting", "failing"]
+    detail: str | UnsetType = UNSET
+    streams: Reasons | UnsetType = UNSET
+    queries: Reasons | UnsetType = UNSET
+
+
+class Problem(Struct, omit_defaults=True):
+    """Why a request was refused (RFC 9457)."""
+
+    title: str
+    status: int
+    detail: str | None = None
+    line: Annotated[int, Meta(description="of a text that is wrong, from 1")] | None = None
+    column: int | None = None
+    bad: list[Bad] = field(default_factory=list)
+
+
+def reply(
+    body: Struct | dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A response with a model as JSON."""
+    return Response(msgspec.json.encode(body), status, headers, "application/json")

@@ -1,0 +1,39 @@
+"""Rendering: the name of a template and its values come in, a page goes out.
+
+Jinja2 escapes every value, and no template turns that off. A name that a template does not get is an error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+# A page runs no script and shows no picture but those of /static. It cannot be put into a frame.
+SECURITY = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_ENVIRONMENT.filters["number"] = "{:,}".format
+
+
+def render(template: str, *, title: str, place: str = "", **values: object) -> str:
+    """A page. `place` is its address, if it is in the menu."""
+    found = _ENVIRONMENT.get_template(f"{template}.html")
+    return found.render(title=title, place=place, **values)
+
+
+def failure(title: str, detail: str | None) -> str:
+    """The page of what cannot be shown."""
+    return render("problem", title=title, detail=detail)

@@ -1,0 +1,407 @@
+"""From an EP-SPARQL query to the statement that gives the solutions that the new events of a batch complete.
+
+The statement reads tables that the runtime makes for every batch: `batch` (after: what ended up to then was
+there before), `clause_1_all`, `…_old`, `…_new` (s, p, o, starting, ending) with the events that match each
+pattern, and the tables in which static parts are kept.
+
+Every relation has the time that a solution took in the columns `starting` and `ending`, unless it is static.
+Where a solution cannot take longer than some time, only rows of neighbouring stretches of that length are
+joined, so that not everything is paired that ever met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import indent
+
+from rheos.algebra.expressions import Aggregate, Variable
+from rheos.algebra.nodes import (
+    Ask,
+    Construct,
+    Distinct,
+    EqJoin,
+    EqLeftJoin,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    Pairs,
+    Query,
+    Recent,
+    Select,
+    SeqJoin,
+    SeqRightJoin,
+    StreamPattern,
+    makes_blanks,
+)
+from rheos.algebra.variables import certain, in_scope, is_number_name, number_name
+from rheos.optimize.durations import condition_bound
+from rheos.optimize.events import always_occurs
+from rheos.sql.aggregates import aggregate as aggregate_sql
+from rheos.sql.collected import least
+from rheos.sql.conditions import all_of, any_of, same
+from rheos.sql.context import Context
+from rheos.sql.dialect import Dialect
+from rheos.sql.expressions import condition as condition_sql
+from rheos.sql.grouped import Sliding, Whole
+from rheos.sql.joins import Pair
+from rheos.sql.patterns import Compiler, match_pattern
+from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, pairs_name, select
+from rheos.sql.rows import Rows
+from rheos.sql.statement import TRIPLE, template_triples
+
+STARTING, ENDING = OCCURRENCE
+
+
+@dataclass(frozen=True, slots=True)
+class EPSparqlStatement:
+    """SQL whose rows are when a solution ended, when it started, and then `columns` (`found`, true, for one
+    that `asks`)."""
+
+    sql: str
+    columns: tuple[str, ...]
+    unordered: str  # the same in any order
+    asks: bool = False
+
+
+@dataclass
+class DetectingCompiler(Compiler):
+    """Compiles patterns whose solutions occur; `bounds` has the longest duration of the solutions of each."""
+
+    bounds: Mapping[Node, int | None] = field(default_factory=dict)
+
+    def relation(self, node: Node, context: Context) -> Relation:
+        match node:
+            case StreamPattern():
+                return event_pattern(node, self)
+            case Pairs():
+                return pairs(node, self)
+            case SeqJoin(between=between) if between is not None:
+                return uninterrupted(node, between, context, self)
+            case SeqJoin() | EqJoin() | Join():
+                return timed_join(node, context, self)
+            case LeftJoin(left, right) | EqLeftJoin(left, right):
+                return optional(node, left, right, context, self)
+            case SeqRightJoin(left, right):
+                return optional(node, right, left, context, self)
+            case Minus():
+                return without(node, context, self)
+            case Recent():
+                return recent(node, context, self)
+        return super().relation(node, context)
+
+
+def compile_epsparql(
+    query: Query, pattern: Node, bounds: Mapping[Node, int | None], dialect: Dialect, name: str
+) -> EPSparqlStatement:
+    """The statement of a query whose new solutions are those of a pattern."""
+    compiler = DetectingCompiler(dialect, bounds=bounds)
+    context = Context(query.dataset)
+    relation = compiler.node(pattern, context)
+    rows = compiler.fresh("r")
+    # What an aggregate was over may have ended before.
+    new = [f"{rows}.{ENDING} > (SELECT after FROM batch)"]
+    names: tuple[str, ...]
+    match query.form:
+        case Select(_, names):
+            shown = [compiler.column(variable) for variable in names]
+            kept = [f"{rows}.{column}" for column in (ENDING, STARTING)]
+            kept += [
+                f"{rows}.{compiler.column(variable)}"
+                if variable in relation.variables
+                else f"{dialect.null} AS {compiler.column(variable)}"
+                for variable in names
+            ]
+            sql = select(kept, nested(relation.sql, rows), new, distinct=True)
+        case Construct(_, template):
+            shown, names = list(TRIPLE), TRIPLE
+            columns = [f"{rows}.{column}" for column in (ENDING, STARTING)]
+            relation = replace(relation, variables=without_numbers(relation.variables))
+            columns += [f"{rows}.{compiler.column(variable)}" for variable in relation.variables]
+            solutions = select(columns, nested(relation.sql, rows), new, distinct=True)
+            keyed = replace(relation, sql=solutions, keys=(Key(ENDING), Key(STARTING)), occurs=False)
+            bound = sorted(in_scope(query.form.pattern))
+            own = identity(name, keyed, bound, compiler) if makes_blanks(template) else None
+            sql = template_triples(keyed, template, compiler, own)
+        case _:
+            shown, names = ["found"], ("found",)
+            columns = [f"{rows}.{column}" for column in (ENDING, STARTING)]
+            sql = select([*columns, "TRUE AS found"], nested(relation.sql, rows), new, distinct=True)
+    # In an order that depends on nothing but what came in.
+    order = [f"answers.{column} NULLS FIRST" for column in (ENDING, STARTING, *shown)]
+    chosen = [f"answers.{column}" for column in (ENDING, STARTING, *shown)]
+    statement = select(chosen, nested(sql, "answers"), tail=f"ORDER BY {', '.join(order)}")
+    unordered = select(chosen, nested(sql, "answers"))
+    return EPSparqlStatement(statement, names, unordered, isinstance(query.form, Ask))
+
+
+def identity(name: str, relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
+    """What tells a solution from all others: its query, its interval and its values. The same solution has
+    the same, however often and in whatever batch it is found, and in whatever way."""
+    text = compiler.dialect.cast_text
+    parts = [compiler.dialect.string(name)]
+    parts += [text(f"solutions.{key.column}") for key in relation.keys]
+    parts += [
+        f"COALESCE(solutions.{compiler.column(variable)}, '')" if variable in relation.variables else "''"
+        for variable in variables
+    ]
+    # No term has a line feed between its end and the next.
+    return compiler.dialect.digest("MD5", f"concat_ws('|', {', '.join(parts)})")
+
+
+def without_numbers(variables: Sequence[str]) -> tuple[str, ...]:
+    """The variables that a query has: not the values of numbers that were carried beside them."""
+    return tuple(name for name in variables if not is_number_name(name))
+
+
+def event_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
+    """The events that match a pattern."""
+    alias, bound = compiler.fresh("t"), dict[str, str]()
+    conditions = match_pattern(node.pattern, alias, bound, compiler)
+    columns = [f"{alias}.{name}" for name in OCCURRENCE]
+    if node.objects is not None and isinstance(node.pattern.object, Variable):
+        bound[number_name(node.objects, node.pattern.object.name)] = f"{alias}.number"
+    columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
+    sql = select(columns, f"{clause_name(node.window, node.part)} AS {alias}", conditions)
+    return Relation(sql, tuple(bound), certain(node), occurs=True)
+
+
+def pairs(node: Pairs, compiler: Compiler) -> Relation:
+    """What a policy of consumption made."""
+    columns = [*OCCURRENCE]
+    columns += [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
+    return Relation(
+        select(columns, pairs_name(node.number, node.part)), node.variables, node.certain, occurs=True
+    )
+
+
+def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler) -> Relation:
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    pair = Pair.of(left, right, context, compiler)
+    first, second = pair.left_alias, pair.right_alias
+    conditions = pair.conditions()
+    match node:
+        case SeqJoin():
+            conditions.append(f"{first}.{ENDING} < {second}.{STARTING}")
+        case EqJoin():
+            conditions += [f"{first}.{column} = {second}.{column}" for column in OCCURRENCE]
+    bound = compiler.bounds.get(node)
+    if bound is not None and left.occurs and right.occurs and pair.interval is not None:
+        start, last = pair.interval
+        if isinstance(node, SeqJoin):
+            start, last = f"{first}.{STARTING}", f"{second}.{ENDING}"
+        conditions.append(f"{last} - {start} <= {bound}")
+        if not isinstance(node, EqJoin):
+            # The earlier one of both may have ended in the stretch before that of the later.
+            both = isinstance(node, Join)
+            pair = replace(
+                pair,
+                left=in_stretches(left, bound, compiler, twice=True),
+                right=in_stretches(right, bound, compiler, twice=both),
+            )
+            conditions.append(f"{first}.stretch = {second}.stretch")
+            if both:
+                conditions.append(f"{first}.stretch = {stretch(last, bound, compiler)}")
+    sql = select(pair.columns(), pair.source("JOIN", conditions))
+    occurs = left.occurs or right.occurs
+    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs)
+
+
+def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler) -> Relation:
+    """A sequence with nothing in between. Each of the left side, with the earliest end of those like it, must
+    not have ended before the last that came between began: for each of the right side that is the latest
+    start of those that ended before it, or one like it, started."""
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    other = compiler.node(between, context)
+    left = with_extreme(left, f"MIN({ENDING})", STARTING, "earliest", compiler)
+    right = with_extreme(right, f"MAX({STARTING})", ENDING, "latest", compiler)
+    rows, shared = compiler.fresh("r"), {compiler.column(name) for name in other.shared(right)}
+    columns = [*OCCURRENCE, *map(compiler.column, right.variables)]
+    events = select(
+        [*columns, "latest AS moment", "0 AS turn", "CAST(NULL AS BIGINT) AS began"], nested(right.sql, rows)
+    )
+    others = ["CAST(NULL AS BIGINT)"] * 2
+    named = zip(columns[2:], right.variables, strict=True)
+    others += [column if column in shared else compiler.absent(name) for column, name in named]
+    others += [ENDING, "1", STARTING]
+    events += f"\nUNION ALL\n{select(others, nested(other.sql, rows))}"
+    same = f"PARTITION BY {', '.join(sorted(shared))} " if shared else ""
+    before = f"{same}ORDER BY moment, turn ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    seen = select([*columns, "turn", f"MAX(began) OVER ({before}) AS began"], nested(events, rows))
+    since = f"COALESCE(began, {TIMELESS[1]}) AS since"
+    right = right.with_sql(select([*columns, since], nested(seen, rows), ["turn = 0"]))
+    pair = Pair.of(left, right, context, compiler)
+    first, second = pair.left_alias, pair.right_alias
+    conditions = pair.conditions()
+    conditions += [f"{first}.{ENDING} < {second}.{STARTING}", f"{first}.earliest >= {second}.since"]
+    bound = compiler.bounds.get(node)
+    if bound is not None:
+        conditions.append(f"{second}.{ENDING} - {first}.{STARTING} <= {bound}")
+        if pair.shared:
+            pair = replace(
+                pair,
+                left=in_stretches(left, bound, compiler, twice=True, more=["earliest"]),
+                right=in_stretches(right, bound, compiler, twice=False, more=["since"]),
+            )
+            conditions.append(f"{first}.stretch = {second}.stretch")
+    sql = select(pair.columns(), pair.source("JOIN", conditions))
+    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=True)
+
+
+def with_extreme(relation: Relation, extreme: str, time: str, name: str, compiler: Compiler) -> Relation:
+    """The rows with the first or the last of one time among those that have the other and bind the same."""
+    columns = [*OCCURRENCE, *map(compiler.column, relation.variables)]
+    same = ", ".join([time, *map(compiler.column, relation.variables)])
+    found = f"{extreme} OVER (PARTITION BY {same}) AS {name}"
+    return relation.with_sql(select([*columns, found], nested(relation.sql, compiler.fresh("r"))))
+
+
+def stretch(ending: str, bound: int, compiler: Compiler) -> str:
+    """The number of the stretch of time, as long as a solution can be, that something ended in."""
+    return compiler.dialect.whole_quotient(ending, bound + 1)
+
+
+def in_stretches(
+    relation: Relation, bound: int, compiler: Compiler, *, twice: bool, more: Sequence[str] = ()
+) -> Relation:
+    """The rows of a relation with the number of their stretch; or `twice`, also with that of the next."""
+    rows = compiler.fresh("r")
+    own = stretch(f"{rows}.{ENDING}", bound, compiler)
+    columns = [f"{rows}.{column}" for column in (*relation.carried, *more)]
+    columns += [f"{rows}.{compiler.column(name)}" for name in relation.variables]
+    if not twice:
+        sql = select([*columns, f"{own} AS stretch"], nested(relation.sql, rows))
+        return relation.with_sql(sql)
+    each = compiler.dialect.each([own, f"{own} + 1"])
+    return relation.with_sql(select([*columns, f"{each} AS stretch"], nested(relation.sql, rows)))
+
+
+def optional(
+    node: LeftJoin | EqLeftJoin | SeqRightJoin,
+    kept: Node,
+    beside: Node,
+    context: Context,
+    compiler: DetectingCompiler,
+) -> Relation:
+    """What is kept with what is optional. That may be static, or in part; beside what is static, it is."""
+    left, right = compiler.node(kept, context), compiler.node(beside, context)
+    pair = Pair.of(left, right, context, compiler)
+    first, second = pair.left_alias, pair.right_alias
+    conditions = pair.conditions()
+    if right.occurs:
+        match node:
+            case LeftJoin():
+                conditions.append(f"{second}.{ENDING} <= {first}.{ENDING}")
+            case SeqRightJoin():
+                conditions.append(f"{second}.{ENDING} < {first}.{STARTING}")
+            case EqLeftJoin():
+                at_once = same(second, first, OCCURRENCE)
+                timeless = f"{second}.{ENDING} < {second}.{STARTING}"
+                conditions.append(at_once if always_occurs(beside) else any_of([at_once, timeless]))
+    if node.condition is not None:
+        conditions.append(condition_sql(node.condition, pair))
+    bound = condition_bound(node.condition)
+    if bound is not None and right.occurs and always_occurs(beside) and not isinstance(node, EqLeftJoin):
+        pair = replace(
+            pair,
+            left=in_stretches(left, bound, compiler, twice=False),
+            right=in_stretches(right, bound, compiler, twice=True),
+        )
+        conditions.append(f"{first}.stretch = {second}.stretch")
+    sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions))
+    return Relation(sql, pair.variables, left.certain, left.keys, occurs=left.occurs)
+
+
+def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relation:
+    """What is left of one side: a solution is taken away by one that did not end after it."""
+    left, right = compiler.node(node.left, context), compiler.node(node.right, context)
+    pair = Pair.of(left, right, context, compiler)
+    if not pair.shared:
+        return left
+    conditions = pair.conditions()
+    if not any(name in left.certain and name in right.certain for name in pair.shared):
+        conditions.append(pair.meeting())
+    if left.occurs and right.occurs:
+        conditions.append(f"{pair.right_alias}.{ENDING} <= {pair.left_alias}.{ENDING}")
+    columns = [f"{pair.left_alias}.{column}" for column in left.carried]
+    columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]
+    return left.unsorted(select(columns, pair.source(compiler.dialect.anti_join, conditions)))
+
+
+ANCHOR = Key("anchor")
+
+
+def recent(node: Recent, context: Context, compiler: DetectingCompiler) -> Relation:
+    """At the end of every solution, the aggregates over those of its group that ended not long before."""
+    inner = compiler.node(Distinct(node.pattern), context)
+    names = [variable.name for variable in node.group if variable.name in inner.variables]
+    by = [compiler.column(name) for name in names]
+    rows = compiler.rows(inner, context)
+    is_sliding = compiler.dialect.filters_windows and all(adds_up(item, rows) for _, item in node.aggregates)
+    groups = sliding(rows, by, node.within) if is_sliding else gathered(rows, by, node.within)
+    below = groups.below
+    found = [
+        f"{aggregate_sql(aggregate, below, groups, inner.variables)} AS {compiler.column(variable.name)}"
+        for variable, aggregate in node.aggregates
+    ]
+    start = groups.collect(least(f"{below.alias}.{STARTING}"))
+    groups.relation = Relation(groups.sql(""), tuple(names), frozenset(), (ANCHOR,))
+    absent = [variable.name for variable in node.group if variable.name not in names]
+    kept = [f"{start} AS {STARTING}", f"{groups.alias}.{ANCHOR.column} AS {ENDING}"]
+    kept += [f"{groups.alias}.{column}" for column in by]
+    kept += [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
+    variables = (*names, *absent, *(variable.name for variable, _ in node.aggregates))
+    sql = select([*kept, *found], groups.source(*found), distinct=is_sliding)
+    return Relation(sql, variables, certain(node), occurs=True)
+
+
+def adds_up(aggregate: Aggregate, rows: Rows) -> bool:
+    """Whether an aggregate can go from row to row: a count, or a sum of exact numbers."""
+    if aggregate.distinct or aggregate.name not in ("COUNT", "SUM", "AVG"):
+        return False
+    argument = aggregate.argument
+    return aggregate.name == "COUNT" or (
+        isinstance(argument, Variable) and rows.exact(argument.name) is not None
+    )
+
+
+def sliding(rows: Rows, by: Sequence[str], within: int) -> Whole:
+    """Every solution with what is collected of those that ended not long before it. Of those that end
+    together, each has the same."""
+    relation, alias = rows.relation, rows.compiler.fresh("s")
+    anchored = select([f"{alias}.*", f"{alias}.{ENDING} AS {ANCHOR.column}"], nested(relation.sql, alias))
+    below = rows.compiler.rows(replace(relation, sql=anchored), rows.context)
+    return Sliding(
+        relation,
+        rows.context,
+        rows.compiler,
+        rows.compiler.fresh("g"),
+        below=below,
+        by=[f"{below.alias}.{column}" for column in (ANCHOR.column, *by)],
+        within=within,
+    )
+
+
+def gathered(rows: Rows, by: Sequence[str], within: int) -> Whole:
+    """The solutions of every group and end, each joined with all those that ended not long before."""
+    inner, compiler = rows.relation, rows.compiler
+    alias, anchors, solutions = compiler.fresh("r"), compiler.fresh("a"), compiler.fresh("solutions")
+    ends = select([*by, f"{ENDING} AS {ANCHOR.column}"], solutions, distinct=True)
+    near = [f"{alias}.{column} IS NOT DISTINCT FROM {anchors}.{column}" for column in by]
+    near.append(f"{alias}.{ENDING} <= {anchors}.{ANCHOR.column}")
+    near.append(f"{alias}.{ENDING} > {anchors}.{ANCHOR.column} - {within}")
+    columns = [f"{anchors}.{ANCHOR.column}", f"{alias}.{STARTING}"]
+    columns += [f"{alias}.{compiler.column(name)}" for name in inner.variables]
+    joined = select(columns, f"{solutions} AS {alias} JOIN {nested(ends, anchors)}\nON {all_of(near)}")
+    sql = f"WITH {solutions} AS (\n{indent(inner.sql, '  ')}\n)\n{joined}"
+    seen = replace(inner, sql=sql, keys=(ANCHOR,), occurs=False)
+    below = compiler.rows(seen, rows.context)
+    return Whole(
+        seen,
+        rows.context,
+        compiler,
+        compiler.fresh("g"),
+        below=below,
+        by=[f"{below.alias}.{column}" for column in (ANCHOR.column, *by)],
+    )
