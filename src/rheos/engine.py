@@ -87,6 +87,7 @@ class Engine:
     if `execution` says so. At a `checkpoint`, a folder or a URI, a run survives its process. `dead_letters`
     is a file for the elements that could not be used. A batch reads about `batch_bytes` of the streams.
     The work of a batch is shared out over so many `shards`; without a number, over all cores when that pays.
+    `shard_by` says in which way only, `time` or `variable`; a query for which that cannot be is one shard.
 
     With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
     data; a query may ask for another entailment than its engine.
@@ -107,6 +108,7 @@ class Engine:
         quick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         shards: int | None = None,
+        shard_by: Literal["time", "variable"] | None = None,
         dead_letters: str | os.PathLike[str] | None = None,
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
@@ -125,7 +127,7 @@ class Engine:
         self._given = spark
         self._spark: SparkSession | None = None
         self._checkpoint = checkpoint
-        self._shards = shards
+        self._shards, self._shard_by = shards, shard_by
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
@@ -422,6 +424,7 @@ class Engine:
                 self.graphs,
                 checkpoint=self._checkpoint,
                 shards=self._shards,
+                shard_by=self._shard_by,
                 dead_letters=self._dead_letters,
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,

@@ -24,6 +24,7 @@ from rheos.runtime.state.store import Store
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.task import StaticData
 from rheos.sources.times import NEVER
+from rheos.sql.sharding import set_shard
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 from tests.continuous.arrival_algebra import Quad
@@ -66,10 +67,15 @@ def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) ->
 
 
 def evaluated(
-    queries: Sequence[Registered], case: Case, folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
+    queries: Sequence[Registered],
+    case: Case,
+    folder: Path,
+    graphs: StaticGraphs,
+    cuts: Sequence[int],
+    shards: int = 1,
 ) -> dict[str, list[Answers]]:
     """The answers of queries of one family batch after batch, each with no more elements than the one before
-    has kept."""
+    has kept; if there are several `shards`, merged from theirs."""
     relatives = CqelsFamily.of(queries)
     names = [query.name for query in queries]
     live: Mapping[str, pa.Table] = {name: table(elements) for name, elements in case.streams.items()}
@@ -86,16 +92,22 @@ def evaluated(
             StaticData(cursor).load(kept, tables.store)
             sizes = {name: table.size for name, table in kept.items()}
             batch = CqelsBatch(Database(cursor), live, sizes)
-            new = batch.novelty(relatives.prepared, after, until, constants=relatives.table(names))
             evaluation = queries[0].operator
+            prepared = relatives.prepared if shards == 1 else relatives.prepared.of_shard()
+            parts: dict[str, list[Answers]] = {}
+            for number in range(shards):
+                batch.database.run(set_shard(number, shards))
+                new = batch.novelty(prepared, after, until, constants=relatives.table(names))
+                for name, found in apart(new, relatives.members).items():
+                    parts.setdefault(name, []).append(found)
             entail = batch.entail(relatives.prepared)
             marks = {
                 name: evaluation.marks(name, live, until, entail and entail[1]) for name in queries[0].streams
             }
             for name in kept:
                 cursor.execute(f"DROP TABLE {name}")
-        for name, found in apart(new, relatives.members).items():
-            given[name].append(found)
+        for name, answers in parts.items():
+            given[name].append(evaluation.merged(answers) if shards > 1 else answers[0])
         live = {
             name: elements.filter(pa.array(marks[name])) if name in marks else elements
             for name, elements in live.items()

@@ -22,6 +22,7 @@ from rheos.runtime.epsparql.circle import Fixpoint, Rule
 from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator
 from rheos.runtime.epsparql.operator import told as as_answers
 from rheos.runtime.plan import Registered, components, is_circle
+from rheos.runtime.sharding import Shard
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.task import StaticData
@@ -72,9 +73,15 @@ def registered(found: Case) -> list[Registered]:
 
 
 def evaluated(
-    found: Case, queries: Sequence[Registered], folder: Path, graphs: StaticGraphs, cuts: Sequence[int]
+    found: Case,
+    queries: Sequence[Registered],
+    folder: Path,
+    graphs: StaticGraphs,
+    cuts: Sequence[int],
+    shards: int = 1,
 ) -> list[Answer]:
-    """What the last query answers batch after batch, each with no more events than the one before kept."""
+    """What the last query answers batch after batch, each with no more events than the one before kept; if
+    there are several `shards`, merged from theirs."""
     load(graphs, found.static)
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     kept = tables.up_to_date((None, part) for query in queries for part in query.operator.parts)
@@ -102,7 +109,11 @@ def evaluated(
                     found_rows, state = {query.name: reported.rows}, {**state, **later}
                 else:
                     (query,) = together
-                    found_rows = {query.name: batch.answers(query.operator, after, until, {}).rows}
+                    sharded = shards > 1 and query.operator.variable is not None
+                    numbers = [Shard(n, shards) for n in range(shards)] if sharded else [None]
+                    parts = [batch.answers(query.operator, after, until, {}, shard) for shard in numbers]
+                    whole = query.operator.merged(parts) if sharded else parts[0]
+                    found_rows = {query.name: whole.rows}
                 for query in together:
                     rows = found_rows[query.name]
                     if query.derived:
@@ -142,15 +153,19 @@ def compare(seed: int, folder: Path, graphs: StaticGraphs) -> None:
     check(case(seed), seed, folder, graphs)
 
 
-def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs) -> None:
+def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs, shards: int = 1) -> bool:
+    """Compare with the reference. With several shards, False if no query can be sharded by a variable."""
     queries = registered(found)
+    if shards > 1 and all(query.operator.sharding.variable is None for query in queries):
+        return False
     chance = random.Random(seed)
     ends = found.ends or [0]
     inner = {chance.randint(ends[0] - 1, ends[-1]) for _ in range(chance.randrange(6))}
     cuts = sorted({NEVER, ends[-1], *inner})
     expected = sorted(answers(found))
     shown = "\n".join(text(query) for query in found.queries)
-    assert evaluated(found, queries, folder, graphs, cuts) == expected, shown
+    assert evaluated(found, queries, folder, graphs, cuts, shards) == expected, shown
+    return True
 
 
 @pytest.fixture(scope="module")

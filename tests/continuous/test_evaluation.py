@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case, random_text
@@ -41,17 +42,23 @@ def evaluated(
     place: Callable[[], Database],
     cuts: Sequence[int],
     kept: frozenset[str] = frozenset(),
+    shards: int = 1,
 ) -> list[Answer]:
-    """The answers batch after batch, each with no more elements than the one before has kept."""
+    """The answers batch after batch, each with no more elements than the one before has kept; if there are
+    several `shards`, merged from theirs."""
     live = {name: table(list(found)) for name, found in case.streams.items()}
     found: list[Answer] = []
     for after, until in itertools.pairwise(cuts):
-        here = place()
-        names = {}
-        for number, (name, elements) in enumerate(live.items()):
-            names[name] = f"elements_{number}"
-            here.put(names[name], elements)
-        answer = CSparqlBatch(here, names, kept).answers(evaluation, after, until, case.since)
+        parts = []
+        for number in range(shards):
+            here = place()
+            names = {}
+            for at, (name, elements) in enumerate(live.items()):
+                names[name] = f"elements_{at}"
+                here.put(names[name], elements)
+            shard = Shard(number, shards) if shards > 1 else None
+            parts.append(CSparqlBatch(here, names, kept).answers(evaluation, after, until, case.since, shard))
+        answer = evaluation.merged(parts) if shards > 1 else parts[0]
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
         }
@@ -67,9 +74,15 @@ def evaluated(
 
 
 def compare(
-    text: Text, seed: int, graphs: StaticGraphs, place: Callable[[], Database] | None = None, cuts: int = 3
-) -> None:
-    """Compare the answers that a place gives, or else DuckDB, when time is cut into batches at random."""
+    text: Text,
+    seed: int,
+    graphs: StaticGraphs,
+    place: Callable[[], Database] | None = None,
+    cuts: int = 3,
+    shards: int = 1,
+) -> bool:
+    """Compare the answers that a place gives, or else DuckDB, when time is cut into batches at random. With
+    several shards, False if the query cannot be sharded by a variable."""
     chance = random.Random(f"{text}{seed}")
     found = case(chance, text)
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
@@ -83,9 +96,12 @@ def compare(
     load(graphs, found)
     place = place or (lambda: Database(graphs.connection.cursor()))
     evaluation = CSparqlOperator.of(found.query, place().dialect)
+    if shards > 1 and evaluation.sharding.variable is None:
+        return False
     spans = [after, *sorted(chance.sample(range(after + 1, until, SECOND // 2), cuts)), until]
     expected = answers(found, evaluation.statement.columns, after, until)
-    assert evaluated(found, evaluation, place, spans) == expected
+    assert evaluated(found, evaluation, place, spans, shards=shards) == expected
+    return True
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -52,16 +52,19 @@ def told(answer: Answer) -> tuple[int, list[str]]:
     return round(answer.at.timestamp() * 1e6), sorted(rows)
 
 
-@pytest.mark.parametrize(("shards", "number", "seed"), [(1, 30, 0), (1, 20, 1), (2, 3, 2)])
+@pytest.mark.parametrize(
+    ("shards", "by", "number", "seed"),
+    [(1, None, 30, 0), (1, None, 20, 1), (2, "time", 3, 2), (2, "variable", 20, 3)],
+)
 def test_agrees_with_all_combinations(
-    shards: int, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int, by: str | None, number: int, seed: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     arriving = {name: in_disorder(elements(chance), chance) for name in STREAMS}
     ordered = {name: sorted(found, key=lambda element: element[3]) for name, found in arriving.items()}
     cases = drawn(chance, number, ordered)
     size = chance.randrange(800, 2500) if shards == 1 else 3000
-    with Engine(spark, shards=shards, batch_bytes=size) as engine:
+    with Engine(spark, shards=shards, shard_by=by, batch_bytes=size) as engine:
         (data,) = {tuple(case.static) for case in cases.values()}
         engine.load(data="".join(f"{' '.join(quad)} .\n" for quad in data), format="nq")
         for at, (name, found) in enumerate(arriving.items()):

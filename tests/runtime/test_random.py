@@ -74,9 +74,12 @@ def rows(answer: Answer) -> Counter[tuple[object, ...]]:
     )
 
 
-@pytest.mark.parametrize(("shards", "number", "seed"), [(1, 20, 0), (1, 20, 1), (2, 4, 2)])
+@pytest.mark.parametrize(
+    ("shards", "by", "number", "seed"),
+    [(1, None, 20, 0), (1, None, 20, 1), (2, "time", 4, 2), (2, "variable", 20, 3)],
+)
 def test_agrees_with_a_store_per_evaluation(
-    shards: int, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int, by: str | None, number: int, seed: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     arriving = {ONE: in_disorder(stream(chance), chance), TWO: in_disorder(stream(chance), chance)}
@@ -85,7 +88,7 @@ def test_agrees_with_a_store_per_evaluation(
     texts = chance.sample([*QUERIES, *TIMED], number)
     queries = {f"q{at}": registered(f"q{at}", text, chance) for at, text in enumerate(texts)}
     size = chance.randrange(200, 1500) if shards == 1 else 3000
-    with Engine(spark, shards=shards, batch_bytes=size) as engine:
+    with Engine(spark, shards=shards, shard_by=by, batch_bytes=size) as engine:
         engine.load(data="".join(f"{' '.join(triple)} .\n" for triple in static), format="nt")
         for at, (name, elements) in enumerate(arriving.items()):
             path = tmp_path / f"{at}.nq"

@@ -308,11 +308,13 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A pattern on static data whose solutions are kept in a table, with a column for each variable."""
+    """A pattern whose solutions are kept in a table, with a column for each variable: static data or, with
+    the instant of each solution, what the shards of a continuous query have found."""
 
     table: str
     variables: tuple[str, ...]
     certain: frozenset[str]
+    by_instant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

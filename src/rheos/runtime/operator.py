@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,7 +22,7 @@ from rheos.algebra.families import Family as Constants
 from rheos.algebra.nodes import Query, TriplePattern
 from rheos.errors import RheosError
 from rheos.optimize.static_parts import Part
-from rheos.runtime.sharding import ONE, Sharding
+from rheos.runtime.sharding import ONE, Shard, Sharding
 
 if TYPE_CHECKING:
     from rheos.runtime.plan import Registered
@@ -182,8 +183,15 @@ class Operator(ABC):
     # --- what it answers -----------------------------------------------------------------------------
 
     @abstractmethod
-    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
-        """What queries report for a span, by name: this one alone, or members of its family."""
+    def answers(
+        self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
+    ) -> Mapping[str, Answers]:
+        """What queries report for a span, by name: this one alone, or members of its family. In a shard of
+        the variable of its `sharding`: what is to be `merged`."""
+
+    def merged(self, parts: Sequence[Answers]) -> Answers:
+        """What all shards of a variable have found together. UnmergedError if that cannot be said."""
+        raise AssertionError(f"{self.language} is not sharded by a variable")
 
     def fixpoint(
         self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
@@ -218,6 +226,15 @@ def one_after_another(parts: Sequence[Answers]) -> Answers:
             instants, rows = _later(instants, more), _later(rows, more)
         found.append(Answers(instants, rows))
     return Answers(*(pa.concat_tables(tables) for tables in zip(*found, strict=True)))
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """Rows in the order of their columns, what is unbound first: the order in which statements give them."""
+    numbered = rows.rename_columns([f"c{number}" for number in range(rows.num_columns)])
+    with duckdb.connect() as connection:
+        connection.register("numbered", numbered)
+        found = connection.execute("SELECT * FROM numbered ORDER BY ALL NULLS FIRST").to_arrow_table()
+    return found.rename_columns(rows.column_names).cast(rows.schema)
 
 
 def _later(table: pa.Table, more: int) -> pa.Table:

@@ -16,6 +16,7 @@ from rheos.answers.continuous import QueryInfo
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import Part
 from rheos.runtime.operator import Family, Operator
+from rheos.runtime.sharding import Way
 from rheos.runtime.state.progress import Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.state.store import Store
@@ -146,6 +147,8 @@ class Control:
     static: Mapping[str, StaticTable] = field(default_factory=dict)
     shards: tuple[int, ...] = ()
     sharded: bool = False  # also what is too little to pay
+    shard_by: Way | None = None  # only in this way
+    unmerged: frozenset[str] = frozenset()  # queries that are not sharded by a variable: it cannot be merged
     limit: float | None = None  # how many seconds a query may take
     cautious: bool = False  # the batch before took too long: new queries wait for the next one
     apart: frozenset[str] = frozenset()  # members of families that are evaluated each by itself

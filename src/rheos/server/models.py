@@ -108,7 +108,8 @@ class Query(Struct, kw_only=True):
     milliseconds: Annotated[float | None, Meta(description="how long the last evaluation took")]
     execution: str | None
     sharding: Annotated[
-        str | None, Meta(description="how its work was last shared out: `one` shard, or by `time`")
+        str | None,
+        Meta(description="how its work was last shared out: `one` shard, by `time`, or by a `variable`"),
     ]
     subscribers: Count
     rates: Rates

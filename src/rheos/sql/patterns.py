@@ -50,7 +50,7 @@ from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.exists import semi_join
 from rheos.sql.expressions import condition, term
 from rheos.sql.paths import Closure, path_relation
-from rheos.sql.relation import BUCKET, INTERVAL, Relation, clause_name, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among_named, scan
 from rheos.sql.validity import at_every_instant, common, intersection, overlap
@@ -255,7 +255,9 @@ def stream_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
 def kept(node: Kept, compiler: Compiler) -> Relation:
     """The solutions in a table whose columns are c1, c2, … for the variables in order."""
     columns = [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
-    return Relation(select(columns, node.table), node.variables, node.certain)
+    keys = (INSTANT,) if node.by_instant else ()
+    columns = [*(key.column for key in keys), *columns]
+    return Relation(select(columns, node.table), node.variables, node.certain, keys)
 
 
 def values(node: Values, compiler: Compiler) -> Relation:

@@ -20,13 +20,14 @@ from rheos.algebra.entailment import Schema, schema_of
 from rheos.algebra.expressions import Variable
 from rheos.algebra.families import CONSTANTS, family, skeleton
 from rheos.algebra.families import Family as Constants
-from rheos.algebra.nodes import Node, OrderBy, Query
+from rheos.algebra.nodes import Node, OrderBy, Query, Select
 from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
 from rheos.execute.database import LARGE
 from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.flows import Flow, Size
 from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
 from rheos.optimize.push_filters import push_filters
+from rheos.optimize.sharding import of_shard, shard_variable
 from rheos.optimize.static_parts import (
     Derivations,
     StaticPart,
@@ -39,9 +40,9 @@ from rheos.optimize.static_parts import Part as AnyPart
 from rheos.optimize.statistics import Statistics
 from rheos.runtime.cqels.buckets import Bucketed, in_buckets, instants_of, width_of
 from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, slide_of, ticks_of
-from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, next_multiple
+from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, in_order, next_multiple
 from rheos.runtime.plan import Registered
-from rheos.runtime.sharding import Sharding
+from rheos.runtime.sharding import Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
@@ -52,6 +53,7 @@ from rheos.sql.cqels import CqelsStatement, compile_difference, compile_new
 from rheos.sql.csparql import INSTANTS
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import clause_name
+from rheos.sql.sharding import set_shard
 
 # Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
 SPREAD_ROWS = 2_000_000
@@ -69,6 +71,7 @@ class CqelsOperator(Operator):
     query: CqelsQuery
     skeleton: str
     constants: tuple[str, ...]
+    variable: str | None = None  # by which its answers can be told apart
 
     language = "CQELS-QL"
 
@@ -76,7 +79,7 @@ class CqelsOperator(Operator):
     def of(cls, query: CqelsQuery) -> CqelsOperator:
         marked, constants = skeleton(query)
         digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
-        return cls(query, digest, constants)
+        return cls(query, digest, constants, Prepared.of(query).variable)
 
     @property
     def algebra(self) -> Query:
@@ -105,7 +108,7 @@ class CqelsOperator(Operator):
 
     @property
     def sharding(self) -> Sharding:
-        return Sharding(by_time=True)
+        return by_variable(self.variable)
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         if not ends:
@@ -144,14 +147,22 @@ class CqelsOperator(Operator):
                     kept[:] = True
         return kept
 
-    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+    def answers(
+        self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
+    ) -> Mapping[str, Answers]:
         family = bench.families[self.skeleton]
         assert isinstance(family, CqelsFamily)
         constants = family.table([query.name for query in together])
-        batch = bench.room(CqelsBatch.of)
-        new = batch.novelty(family.prepared, span.after, span.until, dict(span.since), constants)
+        batch, prepared = bench.room(CqelsBatch.of), family.prepared
+        if shard is not None:
+            batch.database.run(set_shard(*shard))
+            prepared = prepared.of_shard()
+        new = batch.novelty(prepared, span.after, span.until, dict(span.since), constants)
         bench.told(family.members[0], new.flow)
         return apart(new, family.members)
+
+    def merged(self, parts: Sequence[Answers]) -> Answers:
+        return at_ticks(in_order(pa.concat_tables([part.rows for part in parts])))
 
     def _entail(self, bench: Workbench) -> Entail | None:
         """What the elements of its streams entail that counts as a match."""
@@ -247,6 +258,20 @@ class Prepared:
     @property
     def pattern(self) -> Node:
         return self.query.query.form.pattern
+
+    @property
+    def variable(self) -> str | None:
+        """By which its answers can be told apart. Others than rows, and what elements entail, cannot be."""
+        form = self.query.query.form
+        if not isinstance(form, Select) or self.spreads or self.derivations is not None:
+            return None
+        return shard_variable(self.pattern)
+
+    def of_shard(self) -> Prepared:
+        """For the answers of the shard at hand."""
+        assert self.variable is not None
+        form = replace(self.query.query.form, pattern=of_shard(self.pattern, self.variable))
+        return replace(self, query=replace(self.query, query=replace(self.query.query, form=form)))
 
     @property
     def spreads(self) -> bool:
@@ -545,8 +570,12 @@ def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
     ends = np.append(starts, len(rows))[1:]
     found = {}
     for number, start, end in zip(present.tolist(), starts, ends, strict=True):
-        own = answers.slice(start, end - start)
-        instants = own.column(0).to_numpy()
-        first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
-        found[members[number]] = Answers(own.select([0, 1]).take(pa.array(first)), own)
+        found[members[number]] = at_ticks(answers.slice(start, end - start))
     return found
+
+
+def at_ticks(rows: pa.Table) -> Answers:
+    """Rows (instant, at, columns), which are in order, as the answers of a query."""
+    instants = rows.column(0).to_numpy()
+    first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
+    return Answers(rows.select([0, 1]).take(pa.array(first)), rows)

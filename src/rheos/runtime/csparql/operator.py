@@ -15,13 +15,14 @@ from rheos.algebra.entailment import Schema, asked_of, schema_of
 from rheos.algebra.nodes import Query
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
 from rheos.execute.database import LARGE, many_joins
+from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
 from rheos.runtime.csparql.instants import Interval, last_instant, periods, reporting, visible
-from rheos.runtime.csparql.sharding import sharding_of
+from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
 from rheos.runtime.operator import Answers, End, Marks, Operator, Span, next_multiple
 from rheos.runtime.plan import Registered
-from rheos.runtime.sharding import Sharding
+from rheos.runtime.sharding import Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.made_up import made_up
@@ -31,6 +32,7 @@ from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
 from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql, window_name
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.sharding import set_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class CSparqlOperator(Operator):
 
     query: CSparqlQuery
     statement: CSparqlStatement
+    shards: CSparqlShards | Uncut
     derivations: Derivations | None = None  # what the elements of its streams entail
     view: bool = False  # of the instants of a batch only the last is of interest
 
@@ -47,7 +50,10 @@ class CSparqlOperator(Operator):
     @classmethod
     def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> CSparqlOperator:
         derivations = derivations_for(query.query, asked_of(query.query))
-        return cls(query, compile_csparql(query, dialect), derivations, view)
+        shards: CSparqlShards | Uncut = Uncut("what elements entail may have other terms")
+        if derivations is None:
+            shards = CSparqlShards.of(query, dialect)
+        return cls(query, compile_csparql(query, dialect), shards, derivations, view)
 
     @property
     def algebra(self) -> Query:
@@ -71,7 +77,11 @@ class CSparqlOperator(Operator):
 
     @property
     def sharding(self) -> Sharding:
-        return sharding_of(self)
+        if self.view:
+            return Sharding(reason="of the instants of a batch it shows only the last")
+        if isinstance(self.shards, Uncut):
+            return by_variable(None, reason=self.shards.reason)
+        return by_variable(self.shards.variable, self.shards.merges)
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         return last_instant(self.query, ends)
@@ -93,11 +103,17 @@ class CSparqlOperator(Operator):
                 kept |= visible(self.query, window.window, time, place, until)
         return kept
 
-    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+    def answers(
+        self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
+    ) -> Mapping[str, Answers]:
         batch = bench.room(CSparqlBatch.of)
         batch.show(self.streams, bench)
-        found = batch.answers(self, span.after, span.until, dict(span.since))
+        found = batch.answers(self, span.after, span.until, dict(span.since), shard)
         return {together[0].name: found}
+
+    def merged(self, parts: Sequence[Answers]) -> Answers:
+        assert isinstance(self.shards, CSparqlShards)
+        return self.shards.merged(parts)
 
     def rehearse(self, bench: Workbench) -> None:
         # All elements at one time, at which there is an instant of every window.
@@ -147,13 +163,23 @@ class CSparqlBatch:
                 self.database.make(name, "SELECT * FROM arrived")
 
     def answers(
-        self, evaluation: CSparqlOperator, after: int, until: int, since: Mapping[str, int] | None = None
+        self,
+        evaluation: CSparqlOperator,
+        after: int,
+        until: int,
+        since: Mapping[str, int] | None = None,
+        shard: Shard | None = None,
     ) -> Answers:
-        """The answers at the instants with after < at <= until.
+        """The answers at the instants with after < at <= until; in a shard, its part of them.
 
         `since` has, for a query that was registered later, how many elements of a stream came before it.
         """
         query, tables = evaluation.query, self.tables
+        statement, matters = evaluation.statement, None
+        if shard is not None:
+            assert isinstance(evaluation.shards, CSparqlShards)
+            statement, matters = evaluation.shards.part, evaluation.shards.matters
+            self.database.run(set_shard(*shard))
         seen = [
             tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0))
             for window in query.windows
@@ -169,26 +195,24 @@ class CSparqlBatch:
         if evaluation.view:
             instants = instants.slice(max(0, len(instants) - 1))
         if not len(instants):
-            return Answers(instants, nothing(evaluation.statement))
+            return Answers(instants, nothing(statement))
         found = []
         by = evaluation.derivations.table if evaluation.derivations is not None else None
         by = by if by in self.kept else None
         for number, window in enumerate(query.windows, start=1):
             # What is entailed is in a window with the elements that entail it: it moves with these alone.
-            all_of = tables.entailed(window.stream, by)
+            all_of = tables.chosen(tables.entailed(window.stream, by), matters)
             elements = tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0), all_of)
             moves = self.moves(name, number, window.window) if physical else None
             found.append((number, all_of, tables.window(window.window, elements, moves)))
             tables.show(window_name(number), found[-1][-1])
         default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
         if default:
-            whole, both = tables.default(default, query.query.dataset, evaluation.statement.timed)
+            whole, both = tables.default(default, query.query.dataset, statement.timed)
             tables.show(DEFAULT_WINDOW, whole)
             tables.show(STATIC_TOO, both)
-        at = instants.column("at").to_numpy()
-        turn = np.arange(len(at)) - np.searchsorted(at, at)
-        self.database.put(INSTANTS, instants.append_column("turn", pa.array(turn, pa.int64())))
-        return Answers(instants, self.database.rows(evaluation.statement, len(instants)))
+        self.database.put(INSTANTS, with_turns(instants))
+        return Answers(instants, self.database.rows(statement, len(instants)))
 
     def times(self, query: CSparqlQuery, seen: list[str], after: int, until: int) -> np.ndarray:
         """The times in the span at which the query is evaluated by the clock."""

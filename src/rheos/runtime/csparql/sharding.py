@@ -1,16 +1,86 @@
-"""How the work of a query of C-SPARQL can be shared out."""
+"""How the work of a query of C-SPARQL is shared out by a variable, and how the shards' answers are merged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from rheos.runtime.sharding import Sharding
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.algebra.nodes import Group
+from rheos.algebra.streams import CSparqlQuery
+from rheos.optimize.sharding import PARTIALS, Cut, Uncut, cut, nodes, triple_patterns, wanted
+from rheos.runtime.operator import Answers
+from rheos.runtime.sharding import UnmergedError
+from rheos.runtime.worker.database import Database
+from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql
+from rheos.sql.dialect import Dialect
+from rheos.sql.sharding import matters
 
 
-def sharding_of(operator: CSparqlOperator) -> Sharding:
-    if operator.view:
-        return Sharding(reason="of the instants of a batch it shows only the last")
-    return Sharding(by_time=True)
+@dataclass(frozen=True, slots=True)
+class CSparqlShards:
+    """What each shard of a `variable` is asked, and how the answers are merged.
+
+    `matters` is the condition on an element that it can be part of what a shard answers; None if any can.
+    `exact` are the columns that must not have doubles in them, by number from 1.
+    """
+
+    variable: str
+    part: CSparqlStatement
+    merge: CSparqlStatement
+    matters: str | None
+    exact: tuple[int, ...]
+    in_groups: bool
+
+    @classmethod
+    def of(cls, query: CSparqlQuery, dialect: Dialect) -> CSparqlShards | Uncut:
+        found = cut(query.query)
+        if isinstance(found, Uncut):
+            return found
+        return cls(
+            found.variable,
+            compile_csparql(replace(query, query=found.part), dialect),
+            compile_csparql(replace(query, query=found.merge, windows=()), dialect),
+            matters(wanted(triple_patterns(query.query.form.pattern), found.variable), dialect),
+            found.exact,
+            _in_groups(found),
+        )
+
+    @property
+    def merges(self) -> str:
+        """What the merge does, in words."""
+        return "; groups are then put together from those of the shards" if self.in_groups else ""
+
+    def merged(self, parts: Sequence[Answers]) -> Answers:
+        """What all shards answered together. UnmergedError if that depends on the order of sums."""
+        instants = parts[0].instants
+        found = pa.concat_tables([part.rows for part in parts])
+        for number in self.exact:
+            _check_exact(found.column(number + 1))
+        names = ["instant", *(f"c{number}" for number in range(1, len(self.part.columns) + 1))]
+        with duckdb.connect() as connection:
+            database = Database(connection)
+            database.put(PARTIALS, found.remove_column(1).rename_columns(names))
+            database.put(INSTANTS, with_turns(instants))
+            return Answers(instants, database.rows(self.merge, len(instants)))
+
+
+def with_turns(instants: pa.Table) -> pa.Table:
+    """Instants with the number of each among those of the same time."""
+    at = instants.column("at").to_numpy()
+    turn = np.arange(len(at)) - np.searchsorted(at, at)
+    return instants.append_column("turn", pa.array(turn, pa.int64()))
+
+
+def _in_groups(found: Cut) -> bool:
+    return any(isinstance(node, Group) for node in nodes(found.merge.form.pattern))
+
+
+def _check_exact(sums: pa.ChunkedArray) -> None:
+    for kind in ("double>", "float>"):
+        if pc.any(pc.ends_with(sums, kind)).as_py():
+            raise UnmergedError("sums of doubles depend on the order in which they are added")

@@ -74,6 +74,15 @@ class Tables:
             self._derived[name] = derived
         return name
 
+    def chosen(self, elements: str, condition: str | None) -> str:
+        """The elements of a table for which a condition holds."""
+        if condition is None:
+            return elements
+        name = digest("chosen", elements, condition)
+        if self.new(name):
+            self.database.make(name, select(sql.ELEMENT, elements, [condition]))
+        return name
+
     def followed(self, stream: str, all_of: str | None = None) -> str:
         """The elements of a stream, or these with what they entail, each with the next of the same triple."""
         elements = all_of or self.elements[stream]

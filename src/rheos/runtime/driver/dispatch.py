@@ -18,6 +18,7 @@ from rheos.algebra.nodes import TriplePattern
 from rheos.execute.session import map_in_arrow
 from rheos.runtime.operator import Answers, one_after_another
 from rheos.runtime.plan import Control, Plan
+from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments, longest
 from rheos.runtime.worker.batch import Report
@@ -52,6 +53,7 @@ class Collected:
     failures: dict[str, str] = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
+    unmerged: set[str] = field(default_factory=set)  # by shards of a variable, and so deferred
     files: list[str] = field(default_factory=list)
 
 
@@ -198,6 +200,9 @@ def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
         found.failures |= about["failures"]
         found.deferred.update(about["deferred"])
         found.apart.update(about["apart"])
+    merged = {name: _merged(reports, plan) for name, reports in answers.items()}
+    found.unmerged = {name for name, report in merged.items() if report is None}
+    found.deferred |= found.unmerged
     # What one shard of a query could not do, none has done.
     shared = {query.name for group, shard in tasks if shard for query in plan.groups[group]}
     waiting = shared & (found.failures.keys() | found.deferred)
@@ -220,10 +225,7 @@ def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
             found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
     found.reached |= {name: control.reached.get(name, NEVER) for name in waiting}
     found.files += _passing(told, found.segments, control.segments)
-    for name, reports in answers.items():
-        if name not in waiting:
-            parts = [report for _, report in sorted(reports, key=lambda item: item[0])]
-            found.reports.append(_merged(parts))
+    found.reports += [report for name, report in merged.items() if report and name not in waiting]
     return found
 
 
@@ -244,11 +246,15 @@ def _passing(
     return sorted(written - known)
 
 
-def _merged(reports: Sequence[Report]) -> Report:
-    """What the shards of a query reported, one span after another, as one would have."""
-    first = reports[0]
-    if len(reports) == 1:
-        return first
-    took = max(report.milliseconds for report in reports)
-    answers = one_after_another([report.answers for report in reports])
-    return Report(first.query, answers, took, first.way)
+def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
+    """What the shards of a query reported, by their tasks, as one would have; None if that cannot be said."""
+    reports = [report for _, report in sorted(told, key=lambda item: item[0])]
+    first, took = reports[0], max(report.milliseconds for report in reports)
+    parts = [report.answers for report in reports]
+    if first.way != "variable":
+        return Report(first.query, one_after_another(parts), took, first.way)
+    operator = next(query.operator for query in plan.queries if query.name == first.query)
+    try:
+        return Report(first.query, operator.merged(parts), took, first.way)
+    except UnmergedError:
+        return None

@@ -33,6 +33,7 @@ from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
 from rheos.runtime.driver.watch import Stream, Watch
 from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
+from rheos.runtime.sharding import Way
 from rheos.runtime.state.journal import Journal, Sink
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments
@@ -86,9 +87,9 @@ class Loop:
     batch_bytes: int = BATCH_BYTES
     warn: Callable[[str], None] = print
     limit: float | None = None
-    shards: int | None = (
-        None  # in how many the work is shared out; None: as many as there are cores, if it pays
-    )
+    # In how many shards the work is shared out (None: as many as there are cores, if it pays), and how.
+    shards: int | None = None
+    shard_by: Way | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
@@ -108,6 +109,7 @@ class Loop:
         self._frames_read = False
         self._cautious = False  # the batch before was late
         self._apart: set[str] = set()  # members of families that are evaluated each by itself
+        self._unmerged: set[str] = set()  # queries that are not sharded by a variable any more
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
         self._lately = max(LARGE_BATCH + 1, self._waiting())
         self._warned: set[str] = set()
@@ -272,6 +274,8 @@ class Loop:
             static,
             self._shards(plan),
             self.shards is not None,
+            self.shard_by,
+            frozenset(self._unmerged),
             self.limit,
             self._cautious,
             frozenset(self._apart),
@@ -301,6 +305,7 @@ class Loop:
             self._stop_query(handles[name], reason)
         # The members of a family that took too long were each by itself. Those that are left may be together.
         self._apart = (self._apart & collected.deferred) | collected.apart
+        self._unmerged |= collected.unmerged
         self._cautious = bool(collected.deferred) and not self._cautious
         self.journal.discard(collected.files)
         self._compaction.consider(self.segments)
@@ -356,9 +361,10 @@ class Loop:
         """True if the batch is large, or much is held, and the work can be shared out."""
         streams = {stream for query in queries for stream in query.streams}
         held = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
-        if self._lately < SHARD_ELEMENTS and held < SHARD_ELEMENTS:
-            return False
-        return any(query.operator.sharding.by_time for query in queries if query.derived is None)
+        shardings = [query.operator.sharding for query in queries if query.derived is None]
+        if self._lately >= SHARD_ELEMENTS and any(sharding.by_time for sharding in shardings):
+            return True
+        return held >= SHARD_ELEMENTS and any(sharding.variable is not None for sharding in shardings)
 
     def _collect_garbage(self, number: int) -> None:
         if number % GARBAGE_BATCHES == GARBAGE_BATCHES - 1:

@@ -27,6 +27,7 @@ from rheos.runtime.driver.watch import Stream
 from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
+from rheos.runtime.sharding import Way
 from rheos.runtime.state.journal import Journal, OutputFile
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.opening import open_source
@@ -53,6 +54,7 @@ class Streaming:
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         shards: int | None = None,
+        shard_by: Way | None = None,
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
@@ -62,7 +64,7 @@ class Streaming:
         self._graphs = graphs
         self.checkpoint = checkpoint
         self._dead_letters = dead_letters
-        self._shards = shards
+        self._shards, self._shard_by = shards, shard_by
         self._batch_bytes = batch_bytes
         self._execution = execution
         self._hosting = hosting
@@ -229,6 +231,7 @@ class Streaming:
             warn=self._warn,
             limit=None if self._hosting is None else self._hosting.limit,
             shards=self._shards,
+            shard_by=self._shard_by,
         )
         for stream in used.values():
             if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:

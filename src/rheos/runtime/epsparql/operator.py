@@ -40,6 +40,7 @@ from rheos.optimize.events import (
     completed,
 )
 from rheos.optimize.push_filters import push_filters
+from rheos.optimize.sharding import of_shard, shard_variable
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
 from rheos.optimize.statistics import Statistics
 from rheos.optimize.uninterrupted import uninterrupted
@@ -47,9 +48,9 @@ from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
 from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present, read, shape
 from rheos.runtime.epsparql.patterns import Shape as Shape
-from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span
+from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span, in_order
 from rheos.runtime.plan import STATE, Registered
-from rheos.runtime.sharding import Sharding
+from rheos.runtime.sharding import Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import ENTAILING
@@ -60,6 +61,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import derived_sql
 from rheos.sql.epsparql import EPSparqlStatement, compile_epsparql
 from rheos.sql.relation import OCCURRENCE, clause_name
+from rheos.sql.sharding import set_shard
 from rheos.sql.statement import TRIPLE
 from rheos.store.schema import could_entail
 
@@ -87,6 +89,7 @@ class EPSparqlOperator(Operator):
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
     stages: tuple[Stage, ...] = ()
     text: str = ""  # what it keeps between batches is named by it: in every process the same
+    variable: str | None = None  # by which its solutions can be told apart
 
     language = "EP-SPARQL"
     occurs = True
@@ -108,7 +111,11 @@ class EPSparqlOperator(Operator):
         memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
         stages = tuple(found.stages)
         parts = tuple(found.parts.values())
-        return cls(query, streams, pattern, tuple(found.patterns), parts, memory, stages, text)
+        variable = None
+        if isinstance(query.query.form, Select) and derivations is None:
+            variable = shard_variable(pattern)
+            variable = variable if variable in query.query.form.variables else None
+        return cls(query, streams, pattern, tuple(found.patterns), parts, memory, stages, text, variable)
 
     @property
     def algebra(self) -> Query:
@@ -130,7 +137,7 @@ class EPSparqlOperator(Operator):
     def sharding(self) -> Sharding:
         if self.stages:
             return Sharding(reason="what a policy of consumption uses up depends on all the events before")
-        return Sharding(by_time=True)
+        return by_variable(self.variable)
 
     @property
     def rule(self) -> tuple[TriplePattern, ...]:
@@ -217,17 +224,23 @@ class EPSparqlOperator(Operator):
         kept: Marks = np.ones(len(time), bool) if memory is None else time > until - memory
         return kept
 
-    def answers(self, bench: Workbench, together: Sequence[Registered], span: Span) -> Mapping[str, Answers]:
+    def answers(
+        self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
+    ) -> Mapping[str, Answers]:
         from rheos.runtime.epsparql import consumption
 
         batch, since = bench.room(EPSparqlBatch.of), dict(span.since)
         if not self.stages:
-            return {together[0].name: batch.answers(self, span.after, span.until, since)}
+            return {together[0].name: batch.answers(self, span.after, span.until, since, shard)}
         state = {name: bench.buffers[name].elements for name in self.states}
         times = span.after, span.until
         found, state = consumption.answers(batch, bench.database, self, times, since, state)
         bench.states |= state
         return {together[0].name: found}
+
+    def merged(self, parts: Sequence[Answers]) -> Answers:
+        rows = pa.concat_tables([part.rows for part in parts])
+        return told(in_order(rows.remove_column(0)))
 
     def fixpoint(
         self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
@@ -278,9 +291,14 @@ class EPSparqlBatch:
         self._events: dict[tuple[frozenset[str], int, tuple[tuple[str, int], ...]], pa.Table] = {}
 
     def answers(
-        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+        self,
+        detection: EPSparqlOperator,
+        after: int,
+        until: int,
+        since: Mapping[str, int],
+        shard: Shard | None = None,
     ) -> Answers:
-        """The solutions that end after a time and not after another."""
+        """The solutions that end after a time and not after another; in a shard, its part of them."""
         parts = self._parts(detection, after, until, since)
         objects = dict[int, Kind]()
         for number in detection.computed & parts.keys():
@@ -289,7 +307,11 @@ class EPSparqlBatch:
                 objects[number] = numbers.kind
                 parts[number] = with_numbers(parts[number], numbers, after)
         self._put(parts)
-        return self.completed(detection, frozenset(parts), after, frozenset(objects.items()))
+        if shard is not None:
+            self.database.run(set_shard(*shard))
+        return self.completed(
+            detection, frozenset(parts), after, frozenset(objects.items()), sharded=shard is not None
+        )
 
     def show(
         self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
@@ -329,11 +351,14 @@ class EPSparqlBatch:
         found: frozenset[int],
         after: int,
         objects: frozenset[tuple[int, Kind]] = frozenset(),
+        *,
+        sharded: bool = False,
     ) -> Answers:
         """The solutions that end after a time, of what is shown; `objects` are the kinds of numbers of which
-        the values are shown too."""
+        the values are shown too. If `sharded`, those of the shard at hand."""
         self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
-        statement = statement_of(detection, found, self.kept, self.database.dialect, objects=objects)
+        dialect = self.database.dialect
+        statement = statement_of(detection, found, self.kept, dialect, objects=objects, sharded=sharded)
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.database.solutions(statement))
@@ -386,11 +411,12 @@ def statement_of(
     twins: Twins = frozenset(),
     *,
     objects: frozenset[tuple[int, Kind]] = frozenset(),
+    sharded: bool = False,
 ) -> EPSparqlStatement | None:
     """The statement for the patterns that match events, and the tables that have rows; None if there can be
     no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
     these; else for those that end with a new event. `objects` are the kinds of those numbers of which tables
-    have the values."""
+    have the values. If `sharded`, for those of the shard at hand."""
     pattern = present(detection.pattern, events, static, objects)
     found = branches(pattern if detection.stages else uninterrupted(pattern))
     new = all_patterns(
@@ -400,6 +426,9 @@ def statement_of(
     )
     if not has_streams(new):
         return None
+    if sharded:
+        assert detection.variable is not None
+        new = of_shard(new, detection.variable)
     query = detection.query
     return compile_epsparql(query.query, new, bounds(new), dialect, query.name)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import duckdb
@@ -21,10 +21,11 @@ from rheos.errors import ResourceError, RheosError, TimeLimitError
 from rheos.execute.limits import limited_cursor
 from rheos.runtime.operator import Answers, Derived, Family, Span
 from rheos.runtime.plan import Control, Registered, components, is_circle, work
+from rheos.runtime.sharding import Way
 from rheos.runtime.state.buffer import Buffer, ordered
 from rheos.runtime.state.progress import Arrival, DeadLetter, Progress, take_in
 from rheos.runtime.worker.clock import complete, complete_for, pass_on, until_of
-from rheos.runtime.worker.sharing import ALONE, Share, Way
+from rheos.runtime.worker.sharing import ALONE, Share
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.chunks import LIVE
 from rheos.sources.times import FOREVER, NEVER
@@ -231,11 +232,15 @@ class MicroBatch:
         reads_made = any(stream not in self.results.progress for stream in query.streams)
         if self.share.of == 1 or reads_made or query.derived is not None or query.states:
             return "one"  # what a query makes is seen in the same batch, so one task must have all of it
-        return self.share.way(query.operator, span, {s: self.bench.buffers[s] for s in query.streams})
+        share = replace(self.share, by="time") if query.name in self.control.unmerged else self.share
+        return share.way(query.operator, span, {s: self.bench.buffers[s] for s in query.streams})
 
     def answers(self, together: Sequence[Registered], span: Span, way: Way) -> Mapping[str, Answers]:
         """What queries with the same span have to report in this shard, by name."""
         operator = together[0].operator
+        if way == "variable":
+            due = operator.due(span.after, span.until)
+            return operator.answers(self.bench, together, span, self.share.shard) if due else {}
         if way == "one":
             mine = span if self.share.number == 0 else span._replace(until=span.after)
         else:

@@ -9,40 +9,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from rheos.execute.limits import limited_cursor
 from rheos.runtime.operator import Operator, Span
+from rheos.runtime.sharding import Shard, Way
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.workbench import Workbench
 
-Way = Literal["one", "time"]
-
 # Fewer new elements than this are not worth being shared out by time.
 LEAST_NEW = 20_000
+# Fewer live elements than this are not worth being shared out by a variable.
+LEAST_LIVE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of so many tasks, by its number from 0. If `always`, also little work is shared out."""
+    """One of so many tasks, by its number from 0. If `always`, also little work is shared out; if a way is
+    said in `by`, in that way only."""
 
     number: int = 0
     of: int = 1
     always: bool = False
-
-    def way(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> Way:
-        """How the work of an operator is shared out."""
-        new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
-        if operator.sharding.by_time and new >= self.least and self._spans(operator, span, buffers):
-            return "time"
-        return "one"
+    by: Way | None = None
 
     @property
-    def least(self) -> int:
-        """So many new elements are worth being shared out by time."""
-        return self.of if self.always else LEAST_NEW
+    def shard(self) -> Shard:
+        return Shard(self.number, self.of)
+
+    def way(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> Way:
+        """How the work of an operator is shared out: by time where there are many instants to catch up with,
+        by a variable where much is live."""
+        sharding = operator.sharding
+        new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
+        live = sum(len(buffer.elements) for buffer in buffers.values())
+        many = new >= self.of if self.always else new >= LEAST_NEW
+        if self.by != "variable" and sharding.by_time and many and self._spans(operator, span, buffers):
+            return "time"
+        if self.by != "time" and sharding.variable is not None and (self.always or live >= LEAST_LIVE):
+            return "variable"
+        return "one"
 
     def _spans(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> bool:
         """Whether each task would have something to report for its span."""

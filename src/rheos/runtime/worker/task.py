@@ -107,7 +107,8 @@ class Evaluate:
         )
         for task in sorted({row["task"] for row in rows}):
             group, number = tasks[task]
-            share = Share(number, sum(other == group for other, _ in tasks), control.sharded)
+            of = sum(other == group for other, _ in tasks)
+            share = Share(number, of, control.sharded, control.shard_by)
             queries = plan.groups[group]
             arrivals = arrived([row for row in rows if row["task"] == task and row["stream"]], store)
             wanted = {

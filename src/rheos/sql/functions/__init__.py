@@ -9,6 +9,7 @@ from rheos.sql.functions import (
     numbers,
     occurrence,
     regex,
+    shards,
     strings,
     sums,
     terms,
@@ -18,7 +19,7 @@ from rheos.sql.functions.table import Function
 
 FUNCTIONS: dict[str, Function] = {
     name: function
-    for family in (logic, numbers, sums, strings, regex, terms, times, occurrence, hashes, casts)
+    for family in (logic, numbers, sums, strings, regex, terms, times, occurrence, hashes, casts, shards)
     for name, function in family.FUNCTIONS.items()
 }
 

@@ -1,0 +1,297 @@
+"""Sharding by a variable: a query is cut into parts that tasks answer apart, and what puts them together.
+
+A solution is of the shard that the hash of one of its terms says. That is exact if every part of a pattern
+that mentions the variable always binds it: then elements with other terms make no difference to the
+solutions of a shard, and each pattern can leave them out before it is joined.
+
+    whole:  project ─ group ─ pattern
+    part:             group ─ pattern, of one shard      merge:  project ─ group ─ parts
+
+What is above the cut is evaluated once, on what the shards have found. If the answer has the variable, the
+cut is at the top. Otherwise groups are cut in two: each shard counts its own, and the merge adds the counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rheos.algebra.expressions import Aggregate, Call, Constant, Expression, Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Aggregated,
+    Describe,
+    Distinct,
+    Extend,
+    Filter,
+    Form,
+    Graph,
+    Group,
+    Kept,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Query,
+    Reduced,
+    Select,
+    Slice,
+    StreamPattern,
+    Term,
+    TriplePattern,
+    Values,
+)
+from rheos.algebra.rewrite import below, operands
+from rheos.algebra.variables import certain, has_exists, in_scope, mentioned
+from rheos.algebra.variables import names as variables
+from rheos.terms import XSD, literal
+
+# The condition that a term is of the shard at hand.
+IN_SHARD = "IN SHARD"
+# The table of what the shards have found: an instant, and c1, c2, … for the variables.
+PARTIALS = "partials"
+
+_ZERO = Constant(literal("0", XSD + "integer"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A query in two: `part` is asked in each shard of a variable, `merge` of what all of them have found.
+
+    Sums in `exact` columns (numbered from 1) can be merged only where no double is among them: how those are
+    rounded depends on the order in which they are added.
+    """
+
+    variable: str
+    part: Query
+    merge: Query
+    exact: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Uncut:
+    """Why a query is not cut."""
+
+    reason: str
+
+
+def cut(query: Query) -> Cut | Uncut:
+    """A query of C-SPARQL in two parts."""
+    form = query.form
+    if isinstance(form, Describe):
+        return Uncut("DESCRIBE asks all graphs about each term")
+    pattern = form.pattern
+    if any(isinstance(node, Slice) for node in nodes(pattern)):
+        return Uncut("LIMIT and OFFSET count the solutions of all shards")
+    top = _without_order(pattern)
+    names = _candidates(top, certain(top))
+    if names and not _looks_down(pattern, top):
+        return _cut_at(query, top, names[0])
+    group = _group_of(pattern)
+    if group is not None and _looks_down(pattern, group):
+        return Uncut("EXISTS above a grouping looks at the elements of all shards")
+    if group is None:
+        return Uncut("no variable of the answer is bound wherever it is mentioned")
+    return _cut_group(query, group)
+
+
+def shard_variable(pattern: Node) -> str | None:
+    """The variable by which the answers of a pattern are told apart, if there is one that every part that
+    mentions it binds."""
+    if any(isinstance(node, Slice | OrderBy) for node in nodes(pattern)):
+        return None
+    return next(iter(_candidates(pattern, certain(pattern))), None)
+
+
+def of_shard(node: Node, name: str) -> Node:
+    """The solutions of a pattern whose variable of that name is of the shard, if it is `bound_throughout`."""
+    match node:
+        case BGP() | StreamPattern() | PathPattern() | Kept() | Values():
+            return _only(node, name) if name in certain(node) else node
+    inner = operands(node, lambda part: of_shard(part, name))
+    match node:
+        case Extend(variable=Variable(bound)) | Graph(name=Variable(bound)) if bound == name:
+            return _only(inner, name)
+    return inner
+
+
+def _only(node: Node, name: str) -> Node:
+    return Filter(Call(IN_SHARD, (Variable(name),)), node)
+
+
+def bound_throughout(node: Node, name: str) -> bool:
+    """Whether every part of a pattern that mentions a variable always binds it, and no part looks at rows of
+    several of its values together."""
+    if name in mentioned(node) and name not in certain(node):
+        return False
+    if isinstance(node, Aggregated) and any(Variable(name) not in item.group for item in node.aggregations):
+        return False
+    return all(bound_throughout(part, name) for part in below(node) if name in mentioned(part))
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A pattern and all patterns in it."""
+    yield node
+    for part in below(node):
+        yield from nodes(part)
+
+
+def triple_patterns(node: Node) -> list[TriplePattern]:
+    found: list[TriplePattern] = []
+    for part in nodes(node):
+        match part:
+            case BGP(patterns):
+                found += patterns
+            case StreamPattern(_, pattern):
+                found.append(pattern)
+    return found
+
+
+def wanted(patterns: list[TriplePattern], name: str) -> list[list[tuple[str, Term]]]:
+    """What elements must be like to matter in a shard: for each pattern the terms that decide it, by their
+    places s, p, o. A constant must be there; the variable must be of the shard."""
+    found: dict[str, list[tuple[str, Term]]] = {}
+    for pattern in patterns:
+        places = zip("spo", pattern.terms, strict=True)
+        decides = [
+            (place, term) for place, term in places if isinstance(term, Constant) or term == Variable(name)
+        ]
+        found[repr(decides)] = decides
+    return list(found.values())
+
+
+def _candidates(pattern: Node, names: frozenset[str]) -> list[str]:
+    """The variables by which a pattern can be sharded, the one that most patterns have first."""
+    if any(isinstance(node, PathPattern) for node in nodes(pattern)):
+        return []  # a path goes through elements that no end of it is part of
+    counts: Counter[str] = Counter()
+    subjects: Counter[str] = Counter()
+    for triple in triple_patterns(pattern):
+        ends = {term.name for term in (triple.subject, triple.object) if isinstance(term, Variable)}
+        counts.update(ends & names)
+        subjects.update(names & variables((triple.subject,)))
+    usable = [name for name in counts if bound_throughout(pattern, name)]
+    # Of two that are in as many patterns, the one that things are said of.
+    return sorted(usable, key=lambda name: (-counts[name], -subjects[name], name))
+
+
+def _without_order(pattern: Node) -> Node:
+    """What is below ORDER BY, if the whole answer is ordered."""
+    orders = [node for node in _spine(pattern) if isinstance(node, OrderBy)]
+    return orders[-1].pattern if orders else pattern
+
+
+def _spine(pattern: Node) -> Iterator[Node]:
+    """The operators on the whole answer, from the top down to the first that has other operands."""
+    node = pattern
+    while True:
+        yield node
+        match node:
+            case Project() | Distinct() | Reduced() | OrderBy() | Filter() | Extend():
+                node = node.pattern
+            case _:
+                return
+
+
+def _looks_down(pattern: Node, cut_at: Node) -> bool:
+    """Whether an operator above the cut has an EXISTS, which would look at what is below it."""
+    above = itertools.takewhile(lambda node: node is not cut_at, _spine(pattern))
+    return any(len(below(node)) > 1 for node in above)
+
+
+def _group_of(pattern: Node) -> Group | None:
+    last = list(_spine(pattern))[-1]
+    return last if isinstance(last, Group) else None
+
+
+def _cut_at(query: Query, below_cut: Node, name: str) -> Cut:
+    columns = tuple(sorted(in_scope(below_cut)))
+    found = Kept(PARTIALS, columns, certain(below_cut), by_instant=True)
+    part = Select(of_shard(below_cut, name), columns)
+    return Cut(name, replace(query, form=part), replace(query, form=_above(query.form, below_cut, found)))
+
+
+def _above(form: Form, old: Node, new: Node) -> Form:
+    """The form of a query with a node of its spine replaced."""
+
+    def replaced(node: Node) -> Node:
+        if node is old:
+            return new
+        assert isinstance(node, Project | Distinct | Reduced | OrderBy | Filter | Extend)
+        return replace(node, pattern=replaced(node.pattern))
+
+    return replace(form, pattern=replaced(form.pattern))
+
+
+# --- groups in two phases ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Phases:
+    """An aggregate in two: what shards compute, what the merge computes of that, and the expression of the
+    result."""
+
+    parts: tuple[tuple[Variable, Aggregate], ...]
+    merged: tuple[tuple[Variable, Aggregate], ...]
+    result: Expression
+
+
+def _cut_group(query: Query, group: Group) -> Cut | Uncut:
+    names = _candidates(group.pattern, certain(group.pattern))
+    if not names:
+        return Uncut("no variable is bound wherever it is mentioned")
+    distinct = {aggregate.argument for _, aggregate in group.aggregates if aggregate.distinct}
+    if any(aggregate.distinct and aggregate.argument is None for _, aggregate in group.aggregates):
+        return Uncut("COUNT(DISTINCT *) compares the solutions of all shards")
+    if distinct:
+        # Different values of the variable are in different shards, so that each counts its own.
+        names = [name for name in names if distinct == {Variable(name)}]
+        if not names:
+            return Uncut("DISTINCT inside an aggregate compares the solutions of all shards")
+    phases: list[_Phases] = []
+    for number, (_, aggregate) in enumerate(group.aggregates):
+        found = _phases(aggregate, number)
+        if found is None:
+            return Uncut(f"{aggregate.name} cannot be put together from parts")
+        phases.append(found)
+    rows = Variable("$rows")
+    parts = [part for found in phases for part in found.parts]
+    grouped = Group(of_shard(group.pattern, names[0]), group.keys, (*parts, (rows, Aggregate("COUNT", None))))
+    # With no keys a shard without a solution has a group, too; its sums are right, but it has no least value.
+    there = Filter(Call(">", (rows, _ZERO)), grouped)
+    columns = tuple(key.name for key in group.keys) + tuple(variable.name for variable, _ in parts)
+    always = certain(grouped) & set(columns)
+    merged: Node = Group(
+        Kept(PARTIALS, columns, always, by_instant=True),
+        group.keys,
+        tuple(part for found in phases for part in found.merged),
+    )
+    for (variable, _), found in zip(group.aggregates, phases, strict=True):
+        merged = Extend(merged, variable, found.result)
+    exact = tuple(
+        columns.index(variable.name) + 1 for variable, aggregate in parts if aggregate.name == "SUM"
+    )
+    whole = replace(query, form=_above(query.form, group, merged))
+    return Cut(names[0], replace(query, form=Select(there, columns)), whole, exact)
+
+
+def _phases(aggregate: Aggregate, number: int) -> _Phases | None:
+    if has_exists(aggregate.argument):
+        return None
+    part, whole = Variable(f"$part {number}"), Variable(f"$merged {number}")
+    match aggregate.name:
+        case "COUNT":
+            return _Phases(((part, aggregate),), ((whole, Aggregate("SUM", part)),), whole)
+        case "SUM" | "MIN" | "MAX" | "SAMPLE" as name if not aggregate.distinct:
+            return _Phases(((part, aggregate),), ((whole, Aggregate(name, part)),), whole)
+        case "AVG" if not aggregate.distinct:
+            count, counted = Variable(f"$count {number}"), Variable(f"$counted {number}")
+            mean = Call("/", (whole, counted))
+            return _Phases(
+                ((part, replace(aggregate, name="SUM")), (count, Aggregate("COUNT", None))),
+                ((whole, Aggregate("SUM", part)), (counted, Aggregate("SUM", count))),
+                Call("IF", (Call("=", (counted, _ZERO)), _ZERO, mean)),
+            )
+    return None

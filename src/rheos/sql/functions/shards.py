@@ -1,0 +1,16 @@
+"""Shards: whether a term is of the shard that is evaluated. Only the optimiser writes this."""
+
+from __future__ import annotations
+
+from rheos.sql.computed import BooleanValue
+from rheos.sql.functions.table import Function, function
+from rheos.sql.scope import Scope
+from rheos.sql.sharding import in_shard
+from rheos.sql.values import Value
+
+
+def is_in_shard(scope: Scope, value: Value) -> Value:
+    return BooleanValue(scope, in_shard(value.term))
+
+
+FUNCTIONS: dict[str, Function] = {"IN SHARD": function(is_in_shard, 1)}
