@@ -15,8 +15,8 @@ ROOT = Path(rheos.__file__).parent
 # A folder, and those of which nothing in it may import anything.
 RULES = {
     "syntax": ("algebra", "optimize", "sql", "execute", "store", "sources", "runtime", "server", "cli"),
-    "algebra": ("optimize", "execute", "store", "sources", "runtime", "server", "cli"),
-    "optimize": ("execute", "store", "sources", "runtime", "server", "cli"),
+    "algebra": ("optimize", "sql", "execute", "store", "sources", "runtime", "server", "cli"),
+    "optimize": ("sql", "execute", "store", "sources", "runtime", "server", "cli"),
     "sql": ("execute", "store", "sources", "runtime", "server", "cli"),
     "store": ("sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),

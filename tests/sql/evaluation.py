@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyoxigraph as ox
 
+from rheos.algebra import literals
 from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import Extend, Project, Select
 from rheos.algebra.translate import translate
-from rheos.sql import constants, expressions
+from rheos.sql import expressions
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DuckDB
 from rheos.sql.functions import hashes
@@ -174,7 +175,7 @@ def value(term: str) -> object:
     found = re.fullmatch(r'"(.*)"\^\^(?:xsd:|<http://www.w3.org/2001/XMLSchema#)(\w+)>?', term, re.DOTALL)
     if not found:
         return term
-    number = constants.number(found[1], XSD + found[2])
+    number = literals.number(found[1], XSD + found[2])
     if number is None:
         return term
     return found[2], repr(number.approx) if number.exact is None else number.exact

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import durations, expressions
 from rheos.terms import literal
 from tests.sql.cases import written as shown

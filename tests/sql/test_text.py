@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
+from rheos.algebra.expressions import CASTS
 from rheos.iris import resolve
 from rheos.sql import expressions
 from rheos.sql.dialect import Dialect, is_atom
 from rheos.sql.duckdb import DuckDB
-from rheos.sql.functions import FUNCTIONS, supported
+from rheos.sql.functions import FUNCTIONS
 from rheos.sql.spark import Spark
-from rheos.terms import XSD
 from tests.sql.evaluation import Columns, Evaluator, Row, expression
 from tests.sql.random_expressions import Expressions
 
@@ -118,16 +118,8 @@ def test_references_are_resolved_at_run_time(duckdb: Evaluator, base: str) -> No
 
 
 def test_the_table_of_functions() -> None:
-    assert supported("STRLEN")
-    assert supported(XSD + "integer")
-    assert not supported(XSD + "gYear")
-    assert not supported("http://ex/f")
-    assert FUNCTIONS["SUBSTR"].accepts(2)
-    assert FUNCTIONS["SUBSTR"].accepts(3)
-    assert not FUNCTIONS["SUBSTR"].accepts(4)
-    assert FUNCTIONS["SUBSTR"].arity == "2 or 3 arguments"
-    assert FUNCTIONS["CONCAT"].accepts(20)
-    assert FUNCTIONS["STRLEN"].arity == "1 argument"
+    assert "STRLEN" in FUNCTIONS
+    assert FUNCTIONS.keys() >= CASTS
 
 
 def test_atoms() -> None:

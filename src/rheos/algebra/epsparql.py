@@ -13,14 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rheos import iris, terms
+from rheos.algebra import literals
 from rheos.algebra.expressions import INTERVAL, Expression, Variable
 from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Project, Recent, SeqJoin, SeqRightJoin
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.algebra.translate import TIMESTAMP, Names, Translator
 from rheos.algebra.variables import in_scope, names, used
 from rheos.errors import Position, QuerySyntaxError, UnsupportedError
-from rheos.sql import constants, durations
-from rheos.sql.views import Duration
 from rheos.syntax import ast
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">=", "IN", "NOT IN"})
@@ -28,7 +27,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "unary-", "unary+"})
 _CALLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 _MOMENT = '"2026-01-01T00:00:00Z"^^xsd:dateTime'
 _LENGTH = '"PT10M"^^xsd:duration'
-_LONGEST = 3_652_500 * constants.MICROS_PER_DAY  # ten thousand years
+_LONGEST = 3_652_500 * literals.MICROS_PER_DAY  # ten thousand years
 
 
 def translate_epsparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> EPSparqlQuery:
@@ -136,12 +135,12 @@ class EPSparqlTranslator(Translator):
                 message = f"this is no xsd:dateTime; {asked} is compared with one, as in {_MOMENT}"
                 raise self.wrong(message, other.position)
 
-    def duration(self, literal: ast.Literal) -> Duration | None:
-        return durations.read(literal.lexical, self.datatype(literal))
+    def duration(self, literal: ast.Literal) -> literals.ConstantDuration | None:
+        return literals.duration(literal.lexical, self.datatype(literal))
 
-    def moment(self, literal: ast.Literal) -> constants.ConstantMoment | None:
+    def moment(self, literal: ast.Literal) -> literals.ConstantMoment | None:
         datatype = self.datatype(literal)
-        return constants.moment(literal.lexical, datatype) if datatype == constants.DATE_TIME else None
+        return literals.moment(literal.lexical, datatype) if datatype == literals.DATE_TIME else None
 
     def datatype(self, literal: ast.Literal) -> str | None:
         return None if literal.datatype is None else self.names.iri(literal.datatype)

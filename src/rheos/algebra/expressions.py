@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rheos.terms import XSD
+
 if TYPE_CHECKING:
     from rheos.algebra.nodes import Node
 
@@ -39,6 +41,11 @@ class Call:
     name: str
     arguments: tuple[Expression, ...]
 
+
+# What a value can be cast to (17.5), by the IRI that is called.
+CASTS = frozenset(
+    XSD + name for name in ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date")
+)
 
 # getDURATION(), getSTARTTIME() and getENDTIME() of EP-SPARQL.
 INTERVAL = frozenset({"DURATION", "STARTTIME", "ENDTIME"})

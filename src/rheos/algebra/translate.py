@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rheos import iris, terms
 from rheos.algebra.chains import balanced, conjunction, filtered
-from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
+from rheos.algebra.expressions import CASTS, Aggregate, Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
@@ -52,7 +52,6 @@ from rheos.algebra.streams import LogicalWindow, PhysicalWindow, StreamWindow, W
 from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
-from rheos.sql.functions import FUNCTIONS
 from rheos.syntax import ast
 from rheos.syntax.scope import aggregates, nodes
 
@@ -384,11 +383,10 @@ class Translator:
         return Constant(self.constant(expression))
 
     def check_function(self, name: str, call: ast.FunctionCall) -> None:
-        known = FUNCTIONS.get(name)
-        if known is None and not self.lenient:
+        if name not in CASTS and not self.lenient:
             raise UnsupportedError(f"unknown function <{name}>", self.names.text, call.position)
-        if known and (not known.accepts(len(call.arguments)) or call.distinct):
-            message = f"<{name}> takes {known.arity} and no DISTINCT"
+        if name in CASTS and (len(call.arguments) != 1 or call.distinct):
+            message = f"<{name}> takes 1 argument and no DISTINCT"
             raise QuerySyntaxError(message, self.names.text, call.position)
 
     def check_timestamp(self, call: ast.Call | ast.FunctionCall) -> None:

@@ -5,6 +5,7 @@ Times are microseconds, and None is no bound. What has no interval, because it i
 
 from __future__ import annotations
 
+from rheos.algebra import literals
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
@@ -30,10 +31,9 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import below
 from rheos.algebra.variables import exists_in
-from rheos.sql import constants, durations
 
 # Whether a duration is below some months is only decided where no month can matter, so this is no less.
-MONTH = 31 * constants.MICROS_PER_DAY
+MONTH = 31 * literals.MICROS_PER_DAY
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
@@ -142,8 +142,8 @@ def condition_bound(condition: Expression | None) -> int | None:
 
 
 def compared_bound(operator: str, term: str) -> int | None:
-    found = constants.parts(term)
-    length = None if found is None else durations.read(found[0], constants.datatype(found[1]))
+    found = literals.parts(term)
+    length = None if found is None else literals.duration(found[0], literals.datatype(found[1]))
     if length is None or operator not in ("<", "<=", "="):
         return None
     longest = int(length.months) * MONTH + int(length.micros)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rheos.algebra import literals as c
 from rheos.algebra.expressions import Aggregate
-from rheos.sql import constants as c
 from rheos.sql.collected import Collected, bits, count, double_total, exact_total, first_by, least, texts
 from rheos.sql.computed import TextValue, integer
 from rheos.sql.conditions import TRUE, all_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode
 from rheos.sql.conditions import FALSE, TRUE
 from rheos.sql.decode import QUOTE

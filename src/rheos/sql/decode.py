@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql.conditions import all_of, negated
 from rheos.sql.dialect import Dialect
 from rheos.terms import XSD, literal

@@ -26,9 +26,6 @@ EXACT = "DECIMAL(37,18)"
 WHOLE = "DECIMAL(19,0)"
 FRACTION = "DECIMAL(18,18)"
 
-DIGITS = 18
-WHOLE_DIGITS = 19
-
 _COLUMN = r"""(?:[A-Za-z_]\w*|"[^"]*"|`[^`]*`)(?:\.(?:\w+|"[^"]*"|`[^`]*`))*"""
 _LITERAL = r"(?:-?\d+(?:\.\d+)?|'[^'\\]*')"
 _ATOM = re.compile(rf"{_COLUMN}|{_LITERAL}|CAST\({_LITERAL} AS [A-Z]+(?:\(\d+,\d+\))?\)|\(-\d+\)")

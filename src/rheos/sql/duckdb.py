@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from rheos.algebra.literals import DATE_TIME, DIGITS
 from rheos.sql.conditions import all_of, same
-from rheos.sql.constants import DATE_TIME
-from rheos.sql.dialect import DIGITS, EXACT, FRACTION, WHOLE, Dialect
+from rheos.sql.dialect import EXACT, FRACTION, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure

@@ -11,32 +11,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode
 from rheos.sql.conditions import TRUE, all_of, any_of, negated
 from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.scope import Scope
 from rheos.sql.views import Duration, grouped, named, once
 
-# The kinds are sets of bits, so that `|` is the type of a sum: of both parts comes an xsd:duration.
-DAY_TIME, YEAR_MONTH, ANY = 1, 2, 3
-KINDS = {c.DAY_TIME_DURATION: DAY_TIME, c.YEAR_MONTH_DURATION: YEAR_MONTH, c.DURATION: ANY}
+DAY_TIME, YEAR_MONTH, ANY = c.DAY_TIME, c.YEAR_MONTH, c.ANY_DURATION
+DAY, HOUR, MINUTE, SECOND = c.MICROS_PER_DAY, c.MICROS_PER_HOUR, c.MICROS_PER_MINUTE, c.MICROS_PER_SECOND
 
-DAY, HOUR, MINUTE, SECOND = c.MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1_000_000
-
-# The most that the forms below can say: 183,332 years, and 72,000 years in microseconds.
+# The most that the forms of literals can say: 183,332 years, and 72,000 years in microseconds.
 MOST_MONTHS = 99_999 * 12 + 999_999
 MOST_MICROS = 2**61
 
-# Lexical forms (XSD 1.1, 3.3.6.2, 3.4.26, 3.4.27) up to those limits, zeros in front or at the end aside.
-# That something must follow P and T is asked apart: a pattern of all the ways to do so would be long.
-_MONTHS = "(?:0*[0-9]{1,5}Y)?(?:0*[0-9]{1,6}M)?"
-_TIME = r"(?:T(?:0*[0-9]{1,8}H)?(?:0*[0-9]{1,9}M)?(?:0*[0-9]{1,12}(?:\.[0-9]{1,6}0*)?S)?)?"
-_DAYS = rf"(?:0*[0-9]{{1,7}}D)?{_TIME}"
-_FORMS = {c.DURATION: _MONTHS + _DAYS, c.DAY_TIME_DURATION: _DAYS, c.YEAR_MONTH_DURATION: _MONTHS}
-_ENDS = "|".join(form + re.escape('"' + decode.suffix_of(datatype)) for datatype, form in _FORMS.items())
+_ENDS = "|".join(
+    form + re.escape('"' + decode.suffix_of(datatype)) for datatype, form in c.DURATION_FORMS.items()
+)
 _TERM = rf'\A"-?P(?:{_ENDS})\z'
 
 # XSD 1.1, 3.3.6.1: a duration is less than another if it is when added to each of these.
@@ -45,20 +37,8 @@ REFERENCES = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
 
 def read(lexical: str, datatype: str | None) -> Duration | None:
     """The value of a literal that is known when the query is compiled."""
-    form = _FORMS.get(datatype or "")
-    if form is None or not re.fullmatch(f"-?P{form}", lexical) or lexical[-1] in "PT":
-        return None
-
-    def part(text: str, unit: str) -> Decimal:
-        found = re.search(rf"([0-9.]+){unit}", text)
-        return Decimal(found[1]) if found else Decimal(0)
-
-    days, _, time = lexical.partition("T")
-    sign = -1 if lexical[0] == "-" else 1
-    months = part(days, "Y") * 12 + part(days, "M")
-    micros = part(days, "D") * DAY
-    micros += part(time, "H") * HOUR + part(time, "M") * MINUTE + part(time, "S") * SECOND
-    return Duration(KINDS[datatype or ""], sign * int(months), sign * int(micros))
+    found = c.duration(lexical, datatype)
+    return None if found is None else Duration(found.kind, found.months, found.micros)
 
 
 # --- terms that are known at run time only -------------------------------------------------------
@@ -236,7 +216,9 @@ def _nothing(kind: int | str) -> str:
 
 def suffix(d: Dialect, kind: int | str) -> str:
     """What follows the lexical form in a term."""
-    ends = {number: d.string('"' + decode.suffix_of(datatype)) for datatype, number in KINDS.items()}
+    ends = {
+        number: d.string('"' + decode.suffix_of(datatype)) for datatype, number in c.DURATION_KINDS.items()
+    }
     if isinstance(kind, int):
         return ends[kind]
     return f"CASE {kind} {' '.join(f'WHEN {number} THEN {end}' for number, end in ends.items())} END"

@@ -64,5 +64,5 @@ def compiled(expression: Expression, scope: Scope) -> Value:
             return BooleanValue(scope, scope.exists(expression))
         case Call(name, arguments):
             values = [compiled(argument, scope) for argument in arguments]
-            return FUNCTIONS[name].compile(scope, *values)
+            return FUNCTIONS[name](scope, *values)
     raise TypeError(f"not an expression: {expression!r}")

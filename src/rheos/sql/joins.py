@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists, Expression, Variable
+from rheos.algebra.literals import EXACT_RANKS
 from rheos.algebra.nodes import Broadcast, Distinct, Extend, Filter, Join, LeftJoin, Minus, Node, Union
 from rheos.algebra.variables import certain, has_exists, number_name
 from rheos.sql.conditions import all_of, any_of, same
-from rheos.sql.constants import EXACT_RANKS
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql

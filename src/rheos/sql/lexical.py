@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql.decode import QUOTE, suffix_of
 from rheos.sql.scope import Scope
 from rheos.sql.views import Number, once

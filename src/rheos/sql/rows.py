@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists
+from rheos.algebra.literals import EXACT_RANKS
 from rheos.algebra.variables import number_name
-from rheos.sql.constants import EXACT_RANKS
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.exists import mark

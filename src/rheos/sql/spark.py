@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rheos.sql.constants import DATE_TIME
-from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
+from rheos.algebra.literals import DATE_TIME, DIGITS
+from rheos.sql.dialect import EXACT, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure

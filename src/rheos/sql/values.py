@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode, durations
 from rheos.sql.conditions import FALSE, TRUE, all_of, negated
 from rheos.sql.dialect import Dialect

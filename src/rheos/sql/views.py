@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode
 from rheos.sql.conditions import FALSE, TRUE, in_brackets
 from rheos.sql.dialect import is_atom

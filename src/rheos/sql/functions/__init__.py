@@ -24,9 +24,4 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def supported(name: str) -> bool:
-    """Whether there is an operator, built-in or cast of this name."""
-    return name in FUNCTIONS
-
-
-__all__ = ["FUNCTIONS", "Function", "supported"]
+__all__ = ["FUNCTIONS", "Function"]

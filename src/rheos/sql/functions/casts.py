@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode
 from rheos.sql.computed import BooleanValue, LiteralValue, NumberValue, TextValue
 from rheos.sql.dialect import EXACT, Dialect
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.functions.times import clock_form, lexical_form
 from rheos.sql.lexical import floating_text
 from rheos.sql.scope import Scope
@@ -194,4 +194,4 @@ _CASTS: dict[str, Callable[[Scope, Value], Value]] = {
     "date": _to_moment(c.DATE, {c.DATE_TIME: _date_time_to_date}),
 }
 
-FUNCTIONS: dict[str, Function] = {XSD + name: function(cast, 1) for name, cast in _CASTS.items()}
+FUNCTIONS: dict[str, Function] = {XSD + name: cast for name, cast in _CASTS.items()}

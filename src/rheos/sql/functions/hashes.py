@@ -10,7 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from rheos.sql.computed import TextValue
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ErrorValue, Value
 
@@ -24,7 +24,7 @@ def _hash(algorithm: str) -> Function:
             return ErrorValue(scope)
         return TextValue(scope, scope.dialect.digest(algorithm, value.simple))
 
-    return function(compile, 1)
+    return compile
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:

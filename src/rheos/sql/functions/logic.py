@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rheos.sql import comparisons
 from rheos.sql.computed import BooleanValue, NumberValue, TextValue
 from rheos.sql.conditions import all_of, any_of, negated
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
 from rheos.sql.views import exact_number, grouped
@@ -137,19 +137,19 @@ def _canonical(value: Value) -> bool:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "||": function(either, 2),
-    "&&": function(both, 2),
-    "!": function(opposite, 1),
-    "=": function(equal, 2),
-    "!=": function(unequal, 2),
-    "<": function(less, 2),
-    ">": function(greater, 2),
-    "<=": function(at_most, 2),
-    ">=": function(at_least, 2),
-    "IN": function(within, 1, None),
-    "NOT IN": function(not_within, 1, None),
-    "SAMETERM": function(same_term, 2),
-    "BOUND": function(bound, 1),
-    "IF": function(choice, 3),
-    "COALESCE": function(first_of, 0, None),
+    "||": either,
+    "&&": both,
+    "!": opposite,
+    "=": equal,
+    "!=": unequal,
+    "<": less,
+    ">": greater,
+    "<=": at_most,
+    ">=": at_least,
+    "IN": within,
+    "NOT IN": not_within,
+    "SAMETERM": same_term,
+    "BOUND": bound,
+    "IF": choice,
+    "COALESCE": first_of,
 }

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql.computed import NumberValue
 from rheos.sql.dialect import EXACT
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ErrorValue, Value
 from rheos.sql.views import NULL, Number, approx_number, once
@@ -205,11 +205,11 @@ def random(scope: Scope) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "*": function(times, 2),
-    "/": function(divided, 2),
-    "ABS": function(absolute, 1),
-    "CEIL": function(ceiling, 1),
-    "FLOOR": function(floor, 1),
-    "ROUND": function(rounded, 1),
-    "RAND": function(random, 0),
+    "*": times,
+    "/": divided,
+    "ABS": absolute,
+    "CEIL": ceiling,
+    "FLOOR": floor,
+    "ROUND": rounded,
+    "RAND": random,
 }

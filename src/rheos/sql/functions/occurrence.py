@@ -6,7 +6,7 @@ A solution of static data alone has none: then each of these is an error.
 from __future__ import annotations
 
 from rheos.sql import durations
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DATE_TIME, DurationValue, MomentValue
 from rheos.sql.values import ErrorValue, Value
@@ -45,7 +45,7 @@ def _is_one(start: str, end: str) -> str:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "STARTTIME": function(start_time, 0),
-    "ENDTIME": function(end_time, 0),
-    "DURATION": function(duration, 0),
+    "STARTTIME": start_time,
+    "ENDTIME": end_time,
+    "DURATION": duration,
 }

@@ -6,7 +6,7 @@ from rheos.sql.computed import BooleanValue, TextValue
 from rheos.sql.conditions import negated
 from rheos.sql.dialect import NotExpressible
 from rheos.sql.functions import patterns
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, Value
 from rheos.sql.views import grouped, once
@@ -86,6 +86,6 @@ def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value
 
 
 FUNCTIONS: dict[str, Function] = {
-    "REGEX": function(regex, 2, 3),
-    "REPLACE": function(replace, 3, 4),
+    "REGEX": regex,
+    "REPLACE": replace,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rheos.sql.computed import BooleanValue
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.sharding import in_shard
 from rheos.sql.values import Value
@@ -13,4 +13,4 @@ def is_in_shard(scope: Scope, value: Value) -> Value:
     return BooleanValue(scope, in_shard(value.term))
 
 
-FUNCTIONS: dict[str, Function] = {"IN SHARD": function(is_in_shard, 1)}
+FUNCTIONS: dict[str, Function] = {"IN SHARD": is_in_shard}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rheos.algebra import literals as c
 from rheos.algebra.chains import balanced
-from rheos.sql import constants as c
 from rheos.sql.computed import BooleanValue, TextValue, integer
 from rheos.sql.conditions import TRUE, all_of
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, Value
 from rheos.sql.views import Text, once
@@ -167,17 +167,17 @@ def language_matches(scope: Scope, tag: Value, wanted: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "STR": function(string, 1),
-    "STRLEN": function(length, 1),
-    "SUBSTR": function(substring, 2, 3),
-    "UCASE": function(upper, 1),
-    "LCASE": function(lower, 1),
-    "STRSTARTS": function(starts, 2),
-    "STRENDS": function(ends, 2),
-    "CONTAINS": function(contains, 2),
-    "STRBEFORE": function(before, 2),
-    "STRAFTER": function(after, 2),
-    "ENCODE_FOR_URI": function(encode, 1),
-    "CONCAT": function(concat, 0, None),
-    "LANGMATCHES": function(language_matches, 2),
+    "STR": string,
+    "STRLEN": length,
+    "SUBSTR": substring,
+    "UCASE": upper,
+    "LCASE": lower,
+    "STRSTARTS": starts,
+    "STRENDS": ends,
+    "CONTAINS": contains,
+    "STRBEFORE": before,
+    "STRAFTER": after,
+    "ENCODE_FOR_URI": encode,
+    "CONCAT": concat,
+    "LANGMATCHES": language_matches,
 }

@@ -12,7 +12,7 @@ from rheos.sql import durations
 from rheos.sql.conditions import TRUE, all_of
 from rheos.sql.durations import big
 from rheos.sql.functions import numbers
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.functions.times import offset, zone
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DATE, DATE_TIME, DurationValue, MixedValue, MomentValue
@@ -188,8 +188,8 @@ def _time_of_day(local: str) -> str:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "+": function(plus, 2),
-    "-": function(minus, 2),
-    "unary-": function(negated, 1),
-    "unary+": function(unchanged, 1),
+    "+": plus,
+    "-": minus,
+    "unary-": negated,
+    "unary+": unchanged,
 }

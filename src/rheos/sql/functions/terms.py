@@ -8,7 +8,7 @@ from rheos import iris
 from rheos.sql import decode
 from rheos.sql.computed import BlankValue, BooleanValue, IriValue, LiteralValue, TextValue
 from rheos.sql.conditions import all_of, negated
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.values import ConstantValue, ErrorValue, TermValue, Value
 from rheos.sql.views import grouped, once
@@ -201,18 +201,18 @@ def uuid_text(scope: Scope) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "ISIRI": function(is_iri, 1),
-    "ISURI": function(is_iri, 1),
-    "ISBLANK": function(is_blank, 1),
-    "ISLITERAL": function(is_literal, 1),
-    "ISNUMERIC": function(is_numeric, 1),
-    "LANG": function(language, 1),
-    "DATATYPE": function(datatype, 1),
-    "IRI": function(iri, 1),
-    "URI": function(iri, 1),
-    "BNODE": function(blank_node, 0, 1),
-    "STRDT": function(with_datatype, 2),
-    "STRLANG": function(with_language, 2),
-    "UUID": function(uuid, 0),
-    "STRUUID": function(uuid_text, 0),
+    "ISIRI": is_iri,
+    "ISURI": is_iri,
+    "ISBLANK": is_blank,
+    "ISLITERAL": is_literal,
+    "ISNUMERIC": is_numeric,
+    "LANG": language,
+    "DATATYPE": datatype,
+    "IRI": iri,
+    "URI": iri,
+    "BNODE": blank_node,
+    "STRDT": with_datatype,
+    "STRLANG": with_language,
+    "UUID": uuid,
+    "STRUUID": uuid_text,
 }

@@ -5,11 +5,11 @@ A well-formed lexical form has its parts in fixed places, so no date is computed
 
 from __future__ import annotations
 
-from rheos.sql import constants as c
+from rheos.algebra import literals as c
 from rheos.sql import decode, durations
 from rheos.sql.computed import LiteralValue, NumberValue, TextValue, integer
 from rheos.sql.conditions import all_of, any_of
-from rheos.sql.functions.table import Function, function
+from rheos.sql.functions.table import Function
 from rheos.sql.scope import Scope
 from rheos.sql.temporal import DurationValue
 from rheos.sql.values import ErrorValue, TermValue, Value
@@ -64,7 +64,7 @@ def _field(start: int, length: int, datatypes: tuple[str, ...]) -> Function:
             return ErrorValue(scope)
         return integer(scope, f"CAST({scope.dialect.substring(text, start, length)} AS INT)")
 
-    return function(compile, 1)
+    return compile
 
 
 def seconds(scope: Scope, value: Value) -> Value:
@@ -118,14 +118,14 @@ def latest(scope: Scope, *values: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "LATEST": function(latest, 0, None),
-    "NOW": function(now, 0),
+    "LATEST": latest,
+    "NOW": now,
     "YEAR": _field(1, 4, DAYS),
     "MONTH": _field(6, 2, DAYS),
     "DAY": _field(9, 2, DAYS),
     "HOURS": _field(12, 2, HOURS),
     "MINUTES": _field(15, 2, HOURS),
-    "SECONDS": function(seconds, 1),
-    "TIMEZONE": function(zone_duration, 1),
-    "TZ": function(zone_text, 1),
+    "SECONDS": seconds,
+    "TIMEZONE": zone_duration,
+    "TZ": zone_text,
 }

@@ -1,6 +1,6 @@
-"""Values of literals that are known when a query is compiled: a term comes in, a Python value goes out.
+"""Values of literals that are known when a query is compiled, as Python values.
 
-This is the same reading of lexical forms as `decode.py` does in SQL, so the patterns are shared.
+`sql/decode.py` reads the same lexical forms in SQL, so the patterns are shared.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from rheos.sql.dialect import DIGITS, WHOLE_DIGITS
 from rheos.terms import XSD, is_literal, split_literal
+
+# An exact number has so many digits after the point, and so many before it.
+DIGITS, WHOLE_DIGITS = 18, 19
 
 INTEGER, DECIMAL, FLOAT, DOUBLE = (XSD + name for name in ("integer", "decimal", "float", "double"))
 BOOLEAN, DATE_TIME, DATE = (XSD + name for name in ("boolean", "dateTime", "date"))
@@ -20,6 +22,10 @@ DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION = (
     XSD + name for name in ("duration", "dayTimeDuration", "yearMonthDuration")
 )
 DURATIONS = (DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION)
+
+# The kinds of durations are sets of bits, so that `|` is the type of a sum: of both parts comes a duration.
+DAY_TIME, YEAR_MONTH, ANY_DURATION = 1, 2, 3
+DURATION_KINDS = {DAY_TIME_DURATION: DAY_TIME, YEAR_MONTH_DURATION: YEAR_MONTH, DURATION: ANY_DURATION}
 
 # Section 17.1: the types derived from xsd:integer are numeric as well.
 DERIVED_INTEGERS = tuple(
@@ -46,7 +52,16 @@ DATE_FORM = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME_FORM = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 END_OF_DAY_FORM = r"24:00:00(?:\.0+)?"
 
-MICROS_PER_DAY = 86_400_000_000
+# Durations (XSD 1.1, 3.3.6.2, 3.4.26, 3.4.27) up to 183,332 years, or 72,000 years in microseconds: a BIGINT
+# then has room for a sum of two. Zeros in front or at the end do not count. That something must follow P and
+# T is asked apart: a pattern of all the ways to do so would be long.
+_MONTHS = "(?:0*[0-9]{1,5}Y)?(?:0*[0-9]{1,6}M)?"
+_TIME = r"(?:T(?:0*[0-9]{1,8}H)?(?:0*[0-9]{1,9}M)?(?:0*[0-9]{1,12}(?:\.[0-9]{1,6}0*)?S)?)?"
+_DAYS = rf"(?:0*[0-9]{{1,7}}D)?{_TIME}"
+DURATION_FORMS = {DURATION: _MONTHS + _DAYS, DAY_TIME_DURATION: _DAYS, YEAR_MONTH_DURATION: _MONTHS}
+
+MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
+MICROS_PER_SECOND = 1_000_000
 
 _PRECISE = Context(prec=400, rounding=ROUND_HALF_UP)
 
@@ -65,6 +80,15 @@ class ConstantMoment:
     datatype: str
     micros: int
     zoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDuration:
+    """Months, and all that is shorter as microseconds, both of one sign. `kind` is a set of bits."""
+
+    kind: int
+    months: int
+    micros: int
 
 
 def parts(term: str) -> tuple[str, str] | None:
@@ -126,6 +150,23 @@ def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
         offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60_000_000
         micros -= offset if zone[0] == "+" else -offset
     return ConstantMoment(kind, micros, zone is not None)
+
+
+def duration(lexical: str, kind: str | None) -> ConstantDuration | None:
+    form = DURATION_FORMS.get(kind or "")
+    if form is None or not re.fullmatch(f"-?P{form}", lexical) or lexical[-1] in "PT":
+        return None
+
+    def part(text: str, unit: str) -> Decimal:
+        found = re.search(rf"([0-9.]+){unit}", text)
+        return Decimal(found[1]) if found else Decimal(0)
+
+    days, _, time = lexical.partition("T")
+    sign = -1 if lexical[0] == "-" else 1
+    months = part(days, "Y") * 12 + part(days, "M")
+    micros = part(days, "D") * MICROS_PER_DAY + part(time, "H") * MICROS_PER_HOUR
+    micros += part(time, "M") * MICROS_PER_MINUTE + part(time, "S") * MICROS_PER_SECOND
+    return ConstantDuration(DURATION_KINDS[kind or ""], sign * int(months), sign * int(micros))
 
 
 def truth(term: str) -> bool | None:
