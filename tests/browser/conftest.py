@@ -82,7 +82,7 @@ class Site:
             self.push("tolls", gates, now)
             said = (
                 f'<{ADDRESS}> <http://ex/says> "{text(SCRIPT)} {turn}"',
-                f'<{QUOTES}> <http://ex/says> "{text(IMAGE)}"@en',
+                f'<{QUOTES}> <http://ex/says> "{text(IMAGE)} {turn}"@en',
             )
             self.push("talk", said, now)
             if self.stopping.wait(0.2):
