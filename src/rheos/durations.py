@@ -1,5 +1,4 @@
-"""Lengths of time: texts come in, as people write them (`5s`) or as xsd:duration has them (`PT5S`);
-microseconds go out, and the other way round."""
+"""Lengths of time: as people write them (`5s`) or as xsd:duration (`PT5S`), in microseconds and back."""
 
 from __future__ import annotations
 

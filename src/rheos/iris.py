@@ -1,5 +1,4 @@
-"""IRIs: a reference and a base come in, the absolute IRI goes out (RFC 3986, by pyoxigraph). Also which of
-some IRIs was meant by somebody who wrote another."""
+"""IRIs: resolves references against a base (RFC 3986), and guesses which known IRI was meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RDF terms as strings: pyoxigraph terms come in and go out, the engine's one-column form is between.
+"""RDF terms as strings: the engine's one-column form, to and from pyoxigraph's terms.
 
 A term is one string, N-Triples without its escapes:
 

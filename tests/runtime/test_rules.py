@@ -106,15 +106,19 @@ def test_a_circle_through_what_is_entailed(opened: Opened, shards: int) -> None:
     assert none.results == []
 
 
-def test_rules_that_are_shared_out(opened: Opened, shards: int) -> None:
+@pytest.mark.parametrize("way", ["one", "variable"])
+def test_rules_that_are_shared_out(opened: Opened, way: str) -> None:
     """All is about one who does something, and in tasks of their own for each of those."""
     text = f"{PREFIX} CONSTRUCT {{ ?a :did ?c }} {{ {{ ?a :did ?b }} SEQ {{ ?a :does ?c }} }}"
     who = [f"who{number}" for number in range(8)]
     happens = [(name, "did", "x", 1) for name in who] + [(name, "does", "y", 2) for name in who]
-    engine = opened([*happens, ("who0", "does", "z", 3)], shards=shards)
+    later = [("who0", "does", "z", 3), *((name, "does", "late", 4) for name in who)]
+    engine = opened([*happens, *later], shards=1 if way == "one" else 2)
     handle = engine.register(text, name="doing", dialect="epsparql")
     assert engine.run()
-    assert ways(handle.results) == [*((name, "y", 1, 2) for name in who), ("who0", "z", 1, 3)]
+    found = [*((name, "y", 1, 2) for name in who), ("who0", "z", 1, 3)]
+    assert ways(handle.results) == [*found, *sorted((name, "late", 1, 4) for name in who)]
+    assert handle.metrics.sharding == way
 
 
 def test_nothing_comes_between(opened: Opened, shards: int) -> None:

@@ -1,4 +1,4 @@
-"""Chains of operators that associate: operands come in, a tree that stays low goes out."""
+"""Chains of operators that associate, as trees that stay low however long the chain is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families: queries that differ only in constants come in, one query with a table of constants goes out.
+"""Families: queries that differ only in constants become one query with a table of constants.
 
 A *skeleton* is a query with marks in the place of the constants that may differ: those of the subject and
 object of triple patterns, of the template of a CONSTRUCT, and of what filters compare with. Queries with the

@@ -1,4 +1,4 @@
-"""Property paths: paths of the syntax come in, path expressions and simpler patterns go out (18.2.2.3-4)."""
+"""Property paths of the syntax as path expressions and simpler patterns (18.2.2.3-4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking over the algebra: a node comes in, the same node with its operands rewritten goes out."""
+"""Walking over the algebra: rewrite the operands of a node, or look at them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""timestamp(): a pattern whose expressions ask for the time of their triples comes in, one whose triple
-patterns bind that time goes out.
+"""timestamp(): triple patterns bind the time of their triples for the expressions that ask for it.
 
 C-SPARQL's `timestamp(?v)` is the latest time of the stream triples that matched a triple pattern with ?v. So
 these triple patterns bind a variable more, their time, and the call becomes the latest of these variables.

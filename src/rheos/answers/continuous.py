@@ -1,4 +1,4 @@
-"""What continuous queries answer: an Arrow table for a batch of instants comes in, Answers and lines go out.
+"""The answers of continuous queries: Arrow tables for batches of instants, as Answers and as lines.
 
 The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), for EP-SPARQL also
 `start`, where `at` is the end; then one column of terms for each variable; `subject`, `predicate` and

@@ -1,4 +1,4 @@
-"""The answers of a batch, of all the queries of a run, come in; the bytes to append to the output go out.
+"""The bytes that a batch appends to the output, for the answers of all the queries of a run.
 
 Lines are in the order of `at` over all the queries; at one `at` they are in the order of the queries. A
 formatter keeps nothing between batches, so what is written depends on the answers alone.

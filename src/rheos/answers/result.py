@@ -1,4 +1,4 @@
-"""What a query answers: an Arrow table of terms comes in, rows, triples, a boolean or text go out."""
+"""The result of a query: rows, triples, a boolean or text, made from an Arrow table of terms."""
 
 from __future__ import annotations
 

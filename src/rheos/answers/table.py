@@ -1,4 +1,4 @@
-"""Answers for human eyes: columns of terms come in, a table for the terminal, in text or HTML goes out."""
+"""Answers for human eyes: a table for the terminal, in text or HTML."""
 
 from __future__ import annotations
 

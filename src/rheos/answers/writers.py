@@ -1,4 +1,4 @@
-"""SPARQL results as text: variables and columns of terms come in, JSON, XML, CSV or TSV goes out.
+"""SPARQL results as text: JSON, XML, CSV and TSV.
 
 A column of a result repeats its terms, so each different term is written once and then looked up.
 """

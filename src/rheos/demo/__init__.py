@@ -1,2 +1,1 @@
-"""The demo: a city that does not exist comes in, its streams and the answers of continuous queries over them
-go out, in the terminal and in a browser."""
+"""The demo: a simulated city, its streams, and continuous queries over them in the terminal and a browser."""

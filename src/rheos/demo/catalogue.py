@@ -1,4 +1,4 @@
-"""The queries of the demo: nothing comes in, their texts go out, each with its name and what it is about."""
+"""The queries of the demo, each with its name and what it is about."""
 
 from __future__ import annotations
 

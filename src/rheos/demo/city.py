@@ -1,5 +1,4 @@
-"""Life in the city of the demo: a span of time comes in, what happens in it goes out as elements of streams,
-lines of N-Quads.
+"""Life in the city of the demo: what happens in a span of time, as stream elements in N-Quads.
 
 Rush hours, waves and crashes come every minute or so, so that whoever watches for a while has something to
 see. All of it follows from the seed and the times.

@@ -1,4 +1,4 @@
-"""The demo as it runs: how long comes in; a server with a living city goes out, and what it does in words.
+"""The demo as it runs: a server with a living city, and what it does in words.
 
 What happens in the city is pushed to the streams of the server a quarter of a second at a time, with the
 times at which it happens. The queries are those of the server's configuration, so its pages show them as they

@@ -1,4 +1,4 @@
-"""Answers for the terminal: lines of NDJSON come in, short lines for a person go out."""
+"""Answers for the terminal: short lines for a person, from lines of NDJSON."""
 
 from __future__ import annotations
 

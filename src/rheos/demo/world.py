@@ -1,5 +1,4 @@
-"""What there is in the city of the demo: nothing comes in, names for the streams and the static data as
-Turtle go out.
+"""What there is in the city of the demo: names for the streams, and the static data as Turtle.
 
 It is all in one place so that the streams speak of nothing that the static data does not know.
 """

@@ -1,4 +1,4 @@
-"""Spark for the engine: nothing or the caller's session comes in, a session with our settings goes out.
+"""Spark for the engine: a session with our settings, made here or derived from the caller's.
 
 An own session is local: all cores, UTC, no web UI, no ports beyond 127.0.0.1, nothing on standard error, no
 files in the working directory. The caller's session is not touched: the engine works in a sibling of it

@@ -1,4 +1,4 @@
-"""Templates and a table of solutions come in, the table of their quads (g, s, p, o) goes out.
+"""The quads (g, s, p, o) that templates make of a table of solutions.
 
 Column by column: a template is four arrays as long as the solutions. What would be no RDF is left out: an
 unbound variable, a literal as subject or graph, a predicate that is no IRI (16.2 of the recommendation).

@@ -1,4 +1,4 @@
-"""Operations of an update come in, the static graphs are changed; how many triples went and came goes out."""
+"""SPARQL Update: applies operations to the static graphs, and counts the triples that went and came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimiser: a query and the counts of the data come in, an equal and cheaper query goes out."""
+"""The optimiser: rewrites a query into an equal and cheaper one, by the counts of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long solutions last: a pattern of EP-SPARQL comes in, the bounds that its filters set go out.
+"""How long solutions of EP-SPARQL last: the bounds that the filters of a pattern set.
 
 Times are microseconds, and None is no bound. What has no interval, because it is only static data, lasts 0.
 """

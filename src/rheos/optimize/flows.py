@@ -1,5 +1,4 @@
-"""The order of joins by what was observed: a pattern and the sizes of what it joins come in, the pattern with
-its joins in order goes out, and why they are so.
+"""The order of joins in CQELS-QL, chosen from the observed sizes of what is joined.
 
 A flow starts with what is new and goes on, always, to the operand that is expected to give the fewest matches
 for a row: the routing policy of the CQELS paper (its algorithm 2), chosen anew for every batch and not for

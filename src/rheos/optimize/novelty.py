@@ -1,4 +1,4 @@
-"""What is new: the pattern of a CQELS-QL query comes in, patterns for only what new elements bring go out.
+"""What is new: patterns for only what new elements bring to a CQELS-QL query.
 
 A query of joins, filters, BIND, UNION and projection is *monotone*: more elements never take a solution away,
 so that the new solutions are those with at least one new element. Without its unions such a pattern is a join

@@ -1,5 +1,4 @@
-"""Static parts: a continuous query comes in, the same query with what it asks of static data left to tables
-goes out, and what to fill these tables with.
+"""Static parts: what a continuous query asks of static data is left to tables, which are filled apart.
 
 Static data changes seldom. What a query asks of it is computed when it changes, not with every batch: a join
 of stream patterns and static ones becomes a join with tables, one for each set of static patterns that share

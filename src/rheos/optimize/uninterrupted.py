@@ -1,4 +1,4 @@
-"""Find what must not be interrupted: a pattern of EP-SPARQL comes in, the same goes out with simpler joins.
+"""Finds sequences of EP-SPARQL that nothing must interrupt, and gives them a simpler join.
 
 The language says that nothing came between two events by
 

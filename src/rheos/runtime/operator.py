@@ -193,10 +193,20 @@ class Operator(ABC):
         """What all shards of a variable have found together. UnmergedError if that cannot be said."""
         raise AssertionError(f"{self.language} is not sharded by a variable")
 
+    def can_shard_circle(self, together: Sequence[Registered]) -> bool:
+        """Whether queries that read one another's streams in a circle can be sharded by a term."""
+        return False
+
     def fixpoint(
-        self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
+        self,
+        bench: Workbench,
+        together: Sequence[Registered],
+        spans: Mapping[str, Span],
+        until: int,
+        shard: Shard | None = None,
     ) -> Derived:
-        """What queries report that read one another's streams in a circle, up to a time."""
+        """What queries report that read one another's streams in a circle, up to a time; in a shard, what is
+        to be `merged`."""
         raise AssertionError(f"{self.language} has no circles: see check_circle")
 
     @abstractmethod

@@ -49,6 +49,14 @@ class UnmergedError(Exception):
 ONE = Sharding(reason="nothing is known of its parts")
 
 
+# What is known when a query makes a stream.
+MAKER = Sharding(reason="other queries may read what it makes in the same batch")
+RULE = Sharding(
+    reason="other queries may read what it makes in the same batch; "
+    "rules that only one another read, and that are about one term, are sharded by that"
+)
+
+
 def by_variable(variable: str | None, merges: str = "", reason: str = "") -> Sharding:
     """By time, and also by a variable, if there is one."""
     if variable is None:

@@ -1,4 +1,4 @@
-"""Aggregates (18.5.1): a set function and its row come in, the SQL of its term over a group goes out.
+"""Aggregates (18.5.1): the SQL of a set function over a group.
 
 What an aggregate needs of each row is shared as columns below the grouping. DISTINCT is by term.
 """

@@ -1,4 +1,4 @@
-"""Aggregates of SQL: columns come in, each aggregate goes out in two forms, over rows and over parts of them.
+"""Aggregates of SQL in two forms: over rows, and over parts of them.
 
 Rows that hold for a while are in many windows. So that they are not repeated for each, the rows of a group
 with the same interval are first collected to a *part*, and the parts that hold at an instant are put together

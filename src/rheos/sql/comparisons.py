@@ -1,4 +1,4 @@
-"""Comparison of values (17.3, 17.4.1.7): two compiled values come in, the SQL of a boolean goes out.
+"""Comparison of values (17.3, 17.4.1.7) as SQL that is a boolean.
 
 Each kind of value has its own comparison, NULL where not both sides are of that kind; COALESCE takes
 the first that is not. Kinds that are ruled out when the query is compiled are not printed.

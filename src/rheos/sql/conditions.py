@@ -1,4 +1,4 @@
-"""Conditions: texts of SQL that are booleans come in, one that joins or negates them goes out.
+"""Conditions: joins and negates texts of SQL that are booleans.
 
 Only here are AND, OR and NOT put beside a text that was made elsewhere, so that it is always read as a whole
 (`tests/sql/test_conditions.py` looks for other places). Brackets are put where they are needed: around an OR

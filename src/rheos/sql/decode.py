@@ -1,4 +1,4 @@
-"""What is inside a term that is known at run time only: its SQL comes in, the SQL of its parts goes out.
+"""What is inside a term that is known at run time only: the SQL of its parts.
 
 The form of a term makes cheap tests possible: only a simple literal ends in a quotation mark, only a
 typed one starts with a quotation mark and ends in `>`, and the end of a term tells its datatype

@@ -1,4 +1,4 @@
-"""How the two engines spell SQL: texts of SQL come in, texts of SQL go out, none of which ever throws.
+"""How the two engines spell SQL. None of what is spelled here ever throws.
 
 `Dialect` prints what both engines write in the same way; `duckdb.py` and `spark.py` say only what differs.
 Every method takes and gives SQL text, and NULL in gives NULL out.

@@ -1,4 +1,4 @@
-"""Durations of XML Schema: terms come in; months and microseconds, their order and their text go out.
+"""Durations of XML Schema in SQL: their months and microseconds, their order and their text.
 
 A duration is two numbers of one sign: months, and all that is shorter as microseconds. Values are known
 within limits that leave room in a BIGINT for a duration that is added to a date or to another duration, and

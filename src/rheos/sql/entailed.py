@@ -1,4 +1,4 @@
-"""What triples entail as SQL: a table of triples and one of derivations come in, further triples go out.
+"""What triples entail, as SQL: joins a table of triples with one of derivations.
 
 Derivations are those of `rheos.store.schema`: (p, o, s2, p2, o2, bare). In s2 and o2 the subject and the
 object of a triple are marked; no term looks like a mark.

@@ -1,4 +1,4 @@
-"""EXISTS: an outer row and a pattern come in, a join that tells whether the pattern matches goes out.
+"""EXISTS: a join that tells for each outer row whether the pattern matches.
 
 The recommendation substitutes the row's values into the pattern (section 18.6). Where the pattern binds all
 of the outer variables that it mentions, that is a semi-join. Elsewhere (an outer variable only in a filter of

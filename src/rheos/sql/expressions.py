@@ -1,4 +1,4 @@
-"""Expressions: an expression of the algebra and the row around it come in, SQL goes out.
+"""Expressions of the algebra as SQL over the row around them.
 
 `term` and `condition` are what the compiler of patterns calls; `compiled` is between them and the
 functions: it makes a typed value of an expression, and the use that is made of it decides what is printed.

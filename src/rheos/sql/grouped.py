@@ -1,4 +1,4 @@
-"""Groupings: the rows of a relation and what to collect of each group come in, one row per group goes out.
+"""Groupings: one row for each group of a relation, with what was collected of it.
 
 `Whole` groups rows as they are. `Parted` groups rows that hold for a while: first those of a group with the
 same interval, which makes a few parts of many rows, then, at each instant, the parts that hold. So the work

@@ -1,4 +1,4 @@
-"""Numbers as text: a computed number comes in, its lexical form or term goes out, alike in both engines.
+"""Numbers as text: the lexical form or term of a computed number, alike in both engines.
 
 Canonical forms of XSD 1.1: `5`, `2.5`, `3` (a whole decimal), `1.0E0`, `-INF`, `NaN`. A double gets the
 fewest of 15, 16 or 17 digits that read back as the same double, a float the fewest of 7, 8 or 9:

@@ -1,4 +1,4 @@
-"""ORDER BY (15.1): an expression comes in, the SQL of its sort keys goes out.
+"""ORDER BY (15.1): the SQL of the sort keys of an expression.
 
 Unbound, then blank nodes, IRIs, literals. Literals: numbers by value, strings by code point and then by
 language, booleans, dates and times by value (without a zone as if in UTC), durations in an order that keeps

@@ -1,4 +1,4 @@
-"""Property paths: a path pattern comes in, a relation goes out (section 9 and 18.4).
+"""Property paths as relations (sections 9 and 18.4).
 
 A path is a relation of edges (a, b), one for each way of going from a to b. Repetition is the transitive
 closure of such a relation: DuckDB computes it in the statement itself; Spark has no recursion that ends on

@@ -1,4 +1,4 @@
-"""The compiler of patterns: a node of the algebra and its context come in, a relation goes out."""
+"""The compiler of patterns: a relation for each node of the algebra in its context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scans: the active graph of a context comes in, what a triple pattern reads from goes out."""
+"""Scans: what a triple pattern reads from, for the active graph of a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time in relations: rows that hold for an interval of instants come in, rows of each instant go out.
+"""Time in relations: rows that hold for an interval of instants, spread over instants where needed.
 
 A row that was made from stream elements carries the interval of instants [valid_from, valid_until) at
 which all of them are in their windows. A join intersects intervals, so a pattern is joined once however much

@@ -1,4 +1,4 @@
-"""Windows as SQL: the elements of streams come in, the rows of windows with their intervals go out.
+"""Windows as SQL: their rows with the intervals for which elements are in them.
 
 The table of elements has s, p, o, time and place (the number of an element in the order of its stream, from
 1). A window is a set: of a triple that is in it several times only the latest is, so each is valid until the

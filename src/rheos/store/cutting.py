@@ -1,4 +1,4 @@
-"""Columns of text cut by position: lines of known shape come in as an Arrow array, columns of terms go out.
+"""Columns of text cut by position: terms out of lines whose shape is known, as Arrow arrays.
 
 There is no Python object per line here. The places of all spaces and quotation marks are found at once, each
 term ends at the first space after it (a literal after its closing quotation mark), and the pieces become

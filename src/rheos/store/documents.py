@@ -1,4 +1,4 @@
-"""Where RDF comes from: a path, a glob or a text comes in, documents that can be opened as bytes go out."""
+"""Where RDF comes from: paths, globs and texts as documents that can be opened as bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the static graphs entail: the graphs and a schema come in, tables in DuckDB and views in Spark go out,
-and what elements of streams entail.
+"""What the static graphs entail: tables in DuckDB and views in Spark, and what elements of streams entail.
 
 Everything is made when it is first asked for, and again when a graph that it was made of has changed. The
 closure of a schema stays as it is when other triples of its graphs change.

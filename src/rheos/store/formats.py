@@ -1,4 +1,4 @@
-"""The RDF formats that are read: a name or a file name comes in, a pyoxigraph format goes out."""
+"""The RDF formats that are read, by name or by file name."""
 
 from __future__ import annotations
 

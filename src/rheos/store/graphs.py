@@ -1,4 +1,4 @@
-"""The static data of an engine: documents come in, tables in DuckDB and views in Spark go out.
+"""The static data of an engine: tables in DuckDB, and views in Spark.
 
     default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 

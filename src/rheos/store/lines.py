@@ -1,4 +1,4 @@
-"""Lines of N-Triples and N-Quads come in as an Arrow array, their terms go out as Arrow arrays.
+"""Lines of N-Triples and N-Quads: their terms as Arrow arrays.
 
 Three ways, one result. Most lines of most files have the one plain shape that writers give them: single
 spaces, no comments. They are recognised by one regular expression over the whole column and cut by position,

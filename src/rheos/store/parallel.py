@@ -1,4 +1,4 @@
-"""Large N-Triples and N-Quads: files come in, a persisted Spark DataFrame of their quads goes out.
+"""Large N-Triples and N-Quads files as a persisted Spark DataFrame of their quads.
 
 The files are split, read, parsed and kept by the tasks of Spark; nothing that grows with them passes through
 the driver. On a cluster the executors must reach the files under the same path as the driver does. The tasks

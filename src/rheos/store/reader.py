@@ -1,4 +1,4 @@
-"""One document of RDF comes in, Arrow batches of its quads (g, s, p, o; g NULL: the default graph) go out."""
+"""Reads one RDF document as Arrow batches of quads (g, s, p, o; g NULL: the default graph)."""
 
 from __future__ import annotations
 

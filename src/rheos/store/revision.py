@@ -1,4 +1,4 @@
-"""A change of the static graphs under way: quads and documents come in, one step for all readers goes out.
+"""A change of the static graphs under way, which all readers see in one step.
 
 What it has done so far is seen through the revision itself, by the queries that are a part of the change, and
 by nobody else before it is done. `StaticGraphs.revise` makes it and brings it to its end.

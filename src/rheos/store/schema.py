@@ -1,5 +1,5 @@
-"""The closure of a schema: triples about sub-classes, sub-properties, domains and ranges come in; what they
-entail of one another, and what any one triple entails by them, go out.
+"""The closure of a schema: what sub-classes, sub-properties, domains and ranges entail of one another, and
+what any one triple entails by them.
 
 Rules 2, 3, 7 and 9 of RDFS each take one triple that is not part of the schema. So what a triple entails
 depends on its predicate and, if that is rdf:type, on its class: a table of *derivations* says it for all

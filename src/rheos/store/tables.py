@@ -1,4 +1,4 @@
-"""The static graphs in DuckDB: Arrow tables of quads come in, SQL tables without duplicates go out.
+"""The static graphs in DuckDB: SQL tables of quads, without duplicates.
 
 default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 """

@@ -1,4 +1,4 @@
-"""Changes of the tables: quads and names of graphs come in, how many triples went or came goes out."""
+"""Changes of the tables of static graphs: adds and removes quads, and counts what went or came."""
 
 from __future__ import annotations
 

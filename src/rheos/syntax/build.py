@@ -1,4 +1,4 @@
-"""The reductions of the grammar come in, nodes of the syntax tree go out: one method per rule or alias."""
+"""Builds the syntax tree from the reductions of the grammar: one method for each rule or alias."""
 
 from __future__ import annotations
 

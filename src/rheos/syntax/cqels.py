@@ -1,4 +1,4 @@
-"""The reductions of CQELS-QL's own rules come in, their nodes go out; all else is built as in SPARQL."""
+"""Builds the nodes of CQELS-QL's own rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 

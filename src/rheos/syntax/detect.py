@@ -1,4 +1,4 @@
-"""The text of a query comes in, the name of its dialect goes out, or where it mixes two of them.
+"""Tells the dialect of a query from its text, or where it mixes two of them.
 
 Decided by the words of the text, not by trying one grammar after the other: in SPARQL 1.1 a word outside of
 strings, comments and names can only be a keyword or a built-in, so a word that is another language's alone

@@ -1,4 +1,4 @@
-"""The reductions of EP-SPARQL's own rules come in, their nodes go out; all else is built as in SPARQL."""
+"""Builds the nodes of EP-SPARQL's own rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 

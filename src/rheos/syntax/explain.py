@@ -1,4 +1,4 @@
-"""What stopped Lark comes in, a `Fault` in a user's words goes out: what was found, what was expected."""
+"""Syntax errors in a user's words: what was found, and what was expected."""
 
 from __future__ import annotations
 

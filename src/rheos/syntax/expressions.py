@@ -1,4 +1,4 @@
-"""The reductions of expressions and terms come in, their nodes go out: the lower half of `Builder`."""
+"""Builds the nodes of expressions and terms: the lower half of `Builder`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The name of a dialect comes in, its grammar text or its parser goes out, made once per process."""
+"""The grammar and the parser of each dialect, made once per process."""
 
 from __future__ import annotations
 

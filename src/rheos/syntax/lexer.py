@@ -1,4 +1,4 @@
-"""A text comes in, tokens go out: Lark's contextual lexer, with one regular expression for all its states.
+"""Lark's contextual lexer, with one regular expression for all its states.
 
 Lark compiles one expression for each set of terminals that may come next, which took most of the time of
 a first parse. Here all states first share the one of all terminals. Its alternatives stand in the same order

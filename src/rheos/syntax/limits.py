@@ -1,4 +1,4 @@
-"""A syntax tree comes in; nothing goes out but a `Fault` where it is too deep for what comes after.
+"""Refuses a syntax tree that is too deep for what comes after.
 
 Translation, optimiser and compiler follow the algebra by recursion, so its depth is bounded here, and
 measured without recursion. What makes a tree of the algebra deep is nesting, and a chain of operators that

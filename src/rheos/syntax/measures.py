@@ -1,4 +1,4 @@
-"""Tokens of durations and of counts come in, numbers with their places go out, or a `Fault` at the place."""
+"""Durations and counts: reads their tokens as numbers with their places, or raises a `Fault` there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a query or update comes in, its tree goes out, or a `QuerySyntaxError` that points into it."""
+"""Parses the text of a query or update, or raises a `QuerySyntaxError` that points into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reductions of REGISTER, which the languages of streams share, come in, their nodes go out."""
+"""Builds the nodes of REGISTER, which the languages of streams share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A syntax tree comes in; nothing goes out but a `Fault` where a rule of scope beyond the grammar is broken.
+"""Refuses a syntax tree that breaks a rule of scope beyond the grammar.
 
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),

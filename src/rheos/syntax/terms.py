@@ -1,4 +1,4 @@
-"""Tokens of names and literals come in, terms of the syntax tree go out, their escapes decoded."""
+"""Reads tokens of names and literals as terms of the syntax tree, with their escapes decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reductions of the rules of SPARQL Update come in, its nodes go out; all else is built as in queries.
+"""Builds the nodes of SPARQL Update; all else is built as in queries.
 
 Beyond the grammar (notes in 19.6 and 19.8 of the recommendation for queries): DATA has no variables, what is
 deleted has no blank nodes, and a label of a blank node is used in one INSERT DATA and in one WHERE only.

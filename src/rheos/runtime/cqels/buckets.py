@@ -1,4 +1,4 @@
-"""Buckets of ticks: what a window holds comes in, the table that statements join goes out.
+"""Buckets of ticks: the content of a window as a table that statements join stretch by stretch.
 
 To join elements by what they share would pair all that ever met, and only then look whether they were there
 at the same time. So a batch is cut into buckets of ticks, a little longer than elements stay; an element is

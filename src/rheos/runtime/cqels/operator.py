@@ -42,7 +42,7 @@ from rheos.runtime.cqels.buckets import Bucketed, in_buckets, instants_of, width
 from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, slide_of, ticks_of
 from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, in_order, next_multiple
 from rheos.runtime.plan import Registered
-from rheos.runtime.sharding import Shard, Sharding, by_variable
+from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
@@ -108,7 +108,7 @@ class CqelsOperator(Operator):
 
     @property
     def sharding(self) -> Sharding:
-        return by_variable(self.variable)
+        return MAKER if self.query.makes_stream else by_variable(self.variable)
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         if not ends:

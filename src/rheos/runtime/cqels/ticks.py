@@ -1,4 +1,4 @@
-"""The ticks of CQELS-QL: the elements of streams come in, windows on them as intervals of ticks go out.
+"""The ticks of CQELS-QL, and windows on streams as intervals of ticks.
 
 A query ticks with every element of its streams, in the order (time, stream, arrival), and with a window that
 slides also at the multiples of its slide, after all the elements of that time. The ticks of a batch are

@@ -1,4 +1,4 @@
-"""When a continuous query reports: its windows and how far its streams are come in, instants go out.
+"""When a query of C-SPARQL reports: the instants of its windows, as far as its streams are complete.
 
 All times are microseconds since 1970. A logical window of range r and step s holds, at an instant e, the
 elements with w - r < time <= w, where w is the latest multiple of s that is not after e. So an element

@@ -22,7 +22,7 @@ from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
 from rheos.runtime.operator import Answers, End, Marks, Operator, Span, next_multiple
 from rheos.runtime.plan import Registered
-from rheos.runtime.sharding import Shard, Sharding, by_variable
+from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.made_up import made_up
@@ -79,6 +79,8 @@ class CSparqlOperator(Operator):
     def sharding(self) -> Sharding:
         if self.view:
             return Sharding(reason="of the instants of a batch it shows only the last")
+        if self.query.makes_stream:
+            return MAKER
         if isinstance(self.shards, Uncut):
             return by_variable(None, reason=self.shards.reason)
         return by_variable(self.shards.variable, self.shards.merges)

@@ -1,4 +1,4 @@
-"""The tables of a batch: the elements of streams come in, windows on them go out, each made once.
+"""The tables of a batch: windows on the elements of streams, each made once.
 
 A table is named by a digest of what it is, so that a query finds what another one has made. Windows are views
 where nothing has to be computed but a few sums for each row: a table of them would take longer to write than

@@ -1,5 +1,4 @@
-"""Whether a run may go on from a checkpoint: the record of the one before and the queries of this one come
-in; an error goes out where they do not belong together.
+"""Whether a run may go on from a checkpoint: compares its record with the queries of this run.
 
 What was there must be there again: the elements that are kept, and how far each query is, are of no use to
 others. A query that is new is as one that was registered while streams flowed: it sees what comes after.

@@ -21,6 +21,7 @@ from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments, longest
+from rheos.runtime.state.store import Store
 from rheos.runtime.worker.batch import Report
 from rheos.runtime.worker.task import OUTPUT, Evaluate, Shipped, Task, pack, unpack
 from rheos.sources.times import NEVER
@@ -200,8 +201,9 @@ def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
         found.failures |= about["failures"]
         found.deferred.update(about["deferred"])
         found.apart.update(about["apart"])
+        found.unmerged.update(about["unmerged"])
     merged = {name: _merged(reports, plan) for name, reports in answers.items()}
-    found.unmerged = {name for name, report in merged.items() if report is None}
+    found.unmerged |= {name for name, report in merged.items() if report is None}
     found.deferred |= found.unmerged
     # What one shard of a query could not do, none has done.
     shared = {query.name for group, shard in tasks if shard for query in plan.groups[group]}
@@ -219,14 +221,27 @@ def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
         found.flows |= about["flows"]
         found.segments |= {name: Segments.of_json(values) for name, values in about["states"].items()}
         # Another shard may have put off a query for which this one has dropped elements.
-        kept = about["whole" if any(query.name in waiting for query in plan.groups[group]) else "needed"]
-        for stream, values in kept.items():
+        put_off = any(query.name in waiting for query in plan.groups[group])
+        for stream, values in about["whole" if put_off else "needed"].items():
             segments = Segments.of_json(values)
+            if stream in about["parted"]:
+                parts = [other["parted"].get(stream) for at, other in told if tasks[at][0] == group]
+                segments = Segments.of_json(about["whole"][stream])
+                if any(query.derived == stream and query.name in waiting for query in plan.groups[group]):
+                    segments = control.segments.get(stream, Segments())  # nobody has made any
+                else:
+                    segments = _put_together(segments, [part for part in parts if part], store)
             found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
     found.reached |= {name: control.reached.get(name, NEVER) for name in waiting}
     found.files += _passing(told, found.segments, control.segments)
     found.reports += [report for name, report in merged.items() if report and name not in waiting]
     return found
+
+
+def _put_together(first: Segments, parts: Sequence[Mapping[str, Any]], store: Store) -> Segments:
+    """A stream of which each shard has made a part, as far as one of them needs it."""
+    made = [file for part in parts for file in Segments.of_json(part["made"]).files]
+    return first.plus(made).since(min(part["needed"] for part in parts), store)
 
 
 def _passing(
@@ -239,7 +254,7 @@ def _passing(
     written = {
         file["name"]
         for _, about in told
-        for kept in about.get("whole", {}).values()
+        for kept in (*about.get("whole", {}).values(), *(part["made"] for part in about["parted"].values()))
         for file in kept["files"]
     }
     known = {file.name for found in (after, before) for kept in found.values() for file in kept.files}

@@ -1,4 +1,4 @@
-"""Batches that fail or are stopped: what Spark says of them comes in, one line or nothing goes out."""
+"""Batches that fail or are stopped: what Spark says of them, in one line or none."""
 
 from __future__ import annotations
 

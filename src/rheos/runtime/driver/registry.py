@@ -1,5 +1,5 @@
-"""The registered queries of an engine: compiled queries come in, handles for users and plans for the runtime
-go out. Any thread may register, stop, start and unregister."""
+"""The registered queries of an engine: handles for users, plans for the runtime. Any thread may register,
+stop, start and unregister."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The streaming half of an engine: streams and continuous queries come in, a loop that runs them goes out."""
+"""The streaming half of an engine: its streams, its continuous queries, and the loop that runs them."""
 
 from __future__ import annotations
 

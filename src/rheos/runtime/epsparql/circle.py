@@ -1,5 +1,4 @@
-"""Rules that read one another's streams in a circle: the live events of a batch and the rules come in, what
-all of them derive goes out, up to the fixpoint.
+"""Rules that read one another's streams in a circle: evaluates them together, up to the fixpoint.
 
 All that is derived ends with an event that came from outside. So time goes on from end to end, and what
 ended before is settled. But one end after the other would cost a round of statements for each. Where rules

@@ -1,5 +1,4 @@
-"""Policies of consumption: the solutions of both sides of a sequence come in, the pairs that its policy makes
-of them go out, and what has to be remembered of its left side.
+"""Policies of consumption: which pairs a sequence makes, and what it must remember of its left side.
 
 A sequence with a policy is evaluated apart, those inside of others first. The solutions of its right side
 that end in a batch take their turns in order: by end, start and terms. What they are paired with is among the

@@ -50,7 +50,7 @@ from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present,
 from rheos.runtime.epsparql.patterns import Shape as Shape
 from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span, in_order
 from rheos.runtime.plan import STATE, Registered
-from rheos.runtime.sharding import Shard, Sharding, by_variable
+from rheos.runtime.sharding import RULE, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import ENTAILING
@@ -137,7 +137,7 @@ class EPSparqlOperator(Operator):
     def sharding(self) -> Sharding:
         if self.stages:
             return Sharding(reason="what a policy of consumption uses up depends on all the events before")
-        return by_variable(self.variable)
+        return RULE if self.template else by_variable(self.variable)
 
     @property
     def rule(self) -> tuple[TriplePattern, ...]:
@@ -242,10 +242,21 @@ class EPSparqlOperator(Operator):
         rows = pa.concat_tables([part.rows for part in parts])
         return told(in_order(rows.remove_column(0)))
 
+    def can_shard_circle(self, together: Sequence[Registered]) -> bool:
+        from rheos.runtime.epsparql.shares import shared_places
+
+        return shared_places(operators(together)) is not None
+
     def fixpoint(
-        self, bench: Workbench, together: Sequence[Registered], spans: Mapping[str, Span], until: int
+        self,
+        bench: Workbench,
+        together: Sequence[Registered],
+        spans: Mapping[str, Span],
+        until: int,
+        shard: Shard | None = None,
     ) -> Derived:
-        from rheos.runtime.epsparql.circle import Fixpoint, Rule
+        from rheos.runtime.epsparql.circle import Fixpoint, Rule, Share
+        from rheos.runtime.epsparql.shares import shared_places
 
         batch = bench.room(EPSparqlBatch.of)
         rules = [
@@ -259,7 +270,12 @@ class EPSparqlOperator(Operator):
             for query in together
             if isinstance(query.operator, EPSparqlOperator) and query.derived is not None
         ]
-        found = Fixpoint(batch, bench.database, rules, until).derived()
+        share = None
+        if shard is not None:
+            places = shared_places([rule.detection for rule in rules])
+            assert places is not None
+            share = Share(*shard, places)
+        found = Fixpoint(batch, bench.database, rules, until, share).derived()
         batch.forget({rule.stream for rule in rules})
         return Derived({name: told(rows) for name, rows in found.solutions.items()}, found.failure)
 
@@ -389,6 +405,10 @@ class EPSparqlBatch:
                 parts.append(seen.select(columns))
             self._events[key] = pa.concat_tables(parts).rename_columns(["s", "p", "o", *OCCURRENCE])
         return self._events[key]
+
+
+def operators(together: Sequence[Registered]) -> list[EPSparqlOperator]:
+    return [query.operator for query in together if isinstance(query.operator, EPSparqlOperator)]
 
 
 def in_parts(rows: pa.Table, new: Marks) -> Parts:

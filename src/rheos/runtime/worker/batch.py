@@ -69,6 +69,8 @@ class Outcome:
     apart: set[str] = field(default_factory=set)  # members of families that took too long together
     derived: dict[str, pa.Table] = field(default_factory=dict)
     states: dict[str, pa.Table] = field(default_factory=dict)
+    parted: set[str] = field(default_factory=set)  # streams of which other shards have made other parts
+    unmerged: set[str] = field(default_factory=set)  # queries that shards of a variable cannot answer
     needed: dict[str, int] = field(default_factory=dict)
 
 
@@ -260,24 +262,47 @@ class MicroBatch:
         known = min((found for found in complete if found is not None), default=NEVER)
         until = max(span.until for span in spans.values()) if known == FOREVER else known
         due = [query for query in together if spans[query.name].after < until]
+        sharded = self.shards_circle(together)
 
         def work() -> Derived:
-            if not due or self.share.number:
+            if not due or (self.share.number and not sharded):
                 return Derived({})
-            return due[0].operator.fixpoint(self.bench, due, spans, until)
+            shard = self.share.shard if sharded else None
+            return due[0].operator.fixpoint(self.bench, due, spans, until, shard)
 
         found = self.attempt(together, work)
         if isinstance(found, Exception):
             self.fail(together, found)
             return
+        if sharded and found.failure is not None:
+            # What others have derived until then is not known here: in the next batch one task does all.
+            self.results.unmerged |= {query.name for query in together}
+            self.defer(together)
+            return
+        if sharded:
+            self.results.parted |= {query.derived for query in together if query.derived is not None}
+        way: Way = "variable" if sharded else "one"
         took = (time.perf_counter() - began) * 1000 / len(together)
         for query in together:
             span = spans[query.name]._replace(until=until)
-            self.note(query, found.answers.get(query.name), span, took, "one")
+            self.note(query, found.answers.get(query.name), span, took, way)
             if found.failure is not None:
                 self.results.failures[query.name] = found.failure
             if query.derived is not None and known > NEVER:
                 self.known[query.derived] = known
+
+    def shards_circle(self, together: Sequence[Registered]) -> bool:
+        """Whether each shard goes to the fixpoint with its part of the events. What it derives is then only a
+        part of a stream, so that nobody else may read that in the same batch."""
+        names = {query.name for query in together}
+        made = {query.derived for query in together}
+        if names & self.control.unmerged:
+            return False
+        if any(query.streams & made for query in self.queries if query.name not in names):
+            return False
+        streams = {stream for query in together for stream in query.streams}
+        live = sum(len(self.bench.buffers[stream].elements) for stream in streams)
+        return self.share.pays(live) and together[0].operator.can_shard_circle(together)
 
     def attempt(self, together: Sequence[Registered], work: Callable[[], T]) -> T | Exception:
         """Do the work of some queries, or say what went wrong."""

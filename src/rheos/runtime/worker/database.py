@@ -1,4 +1,4 @@
-"""Where the SQL of an evaluation runs: tables and statements come in, Arrow tables go out."""
+"""The database of a worker: runs the SQL of an evaluation in DuckDB, on Arrow tables."""
 
 from __future__ import annotations
 

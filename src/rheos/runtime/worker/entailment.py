@@ -1,4 +1,4 @@
-"""What elements entail: elements come in, the same elements with all the triples that they entail go out.
+"""What elements entail: adds to elements all the triples that they entail.
 
 A join with a table of derivations that the driver has made of the schema, and that holds only what the query
 can match. Where that is empty, nothing is done.

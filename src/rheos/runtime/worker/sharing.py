@@ -47,9 +47,13 @@ class Share:
         many = new >= self.of if self.always else new >= LEAST_NEW
         if self.by != "variable" and sharding.by_time and many and self._spans(operator, span, buffers):
             return "time"
-        if self.by != "time" and sharding.variable is not None and (self.always or live >= LEAST_LIVE):
+        if sharding.variable is not None and self.pays(live):
             return "variable"
         return "one"
+
+    def pays(self, live: int) -> bool:
+        """Whether so many live elements are worth being shared out by a variable."""
+        return self.of > 1 and self.by != "time" and (self.always or live >= LEAST_LIVE)
 
     def _spans(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> bool:
         """Whether each task would have something to report for its span."""

@@ -1,4 +1,4 @@
-"""A micro-batch in Spark's tasks: rows that are chunks come in, the answers of queries go out.
+"""A micro-batch in Spark's tasks: takes chunks, and gives the answers of queries.
 
 Every group of queries is a task, or one for each of its shards. A process that the task watches over has the
 plan and the static graphs from broadcasts, and keeps what it made of them for the next batch. It reads the
@@ -173,6 +173,14 @@ def arrived(rows: Sequence[Mapping[str, Any]], store: Store) -> dict[str, Arriva
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The segments of a stream that a shard has made, and the time from which on it needs that stream."""
+
+    made: Segments
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a task tells of a batch, after it has written down what is new."""
 
@@ -188,6 +196,8 @@ class Written:
             "failures": outcome.failures,
             "deferred": sorted(outcome.deferred),
             "apart": sorted(outcome.apart),
+            "unmerged": sorted(outcome.unmerged),
+            "parted": {stream: asdict(part) for stream, part in self.parted().items()},
         }
         if not self.share.number:  # the first shard speaks for all
             whole = self.whole()
@@ -256,6 +266,17 @@ class Written:
                 name = segment_name(stream, self._batch, self.task)
                 files.append(save(outcome.derived[stream], name, control.store))
             found[stream] = before.plus(files)
+        return found
+
+    def parted(self) -> dict[str, Part]:
+        """What this shard has made of streams of which others make other parts."""
+        outcome, found = self.outcome, {}
+        for stream in outcome.parted:
+            files = []
+            if self.share.number and stream in outcome.derived:  # the part of the first is in `whole`
+                name = segment_name(stream, self._batch, self.task)
+                files.append(save(outcome.derived[stream], name, self.control.store))
+            found[stream] = Part(Segments().plus(files), outcome.needed[stream])
         return found
 
     def states(self) -> dict[str, Segments]:

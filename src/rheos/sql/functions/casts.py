@@ -1,4 +1,4 @@
-"""Casts (17.5): a value comes in, a value of the datatype that names the function goes out.
+"""Casts (17.5): a value as one of the datatype that names the function.
 
 From a string, the lexical form must be right, white space around it aside; from a number, the value is
 converted as XPath (F&O 17.1) says; from an IRI, only to a string.

@@ -1,4 +1,4 @@
-"""Hash functions (17.4.6): a simple literal comes in, its hash in hexadecimal goes out.
+"""Hash functions (17.4.6) of simple literals, in hexadecimal.
 
 DuckDB lacks SHA-384 and SHA-512. `register` gives a connection the two functions that `DuckDB.digest`
 calls then; a connection without them fails only on a query that uses them.

@@ -1,4 +1,4 @@
-"""Logic, choice and comparison (17.4.1): values come in, a boolean or one of the values goes out.
+"""Logic, choice and comparison (17.4.1).
 
 SQL's three-valued AND, OR and NOT are SPARQL's (17.2), with NULL for an error.
 """

@@ -1,4 +1,4 @@
-"""Arithmetic (17.3) and functions on numbers (17.4.4): numbers come in, one of the promoted type goes out.
+"""Arithmetic (17.3) and functions on numbers (17.4.4), with numeric promotion.
 
 The sums are not in the table: `sums.py` has those, of numbers and of what else can be added.
 """

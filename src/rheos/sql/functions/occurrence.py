@@ -1,4 +1,4 @@
-"""The interval of a solution of EP-SPARQL: the row at hand comes in, its times go out as terms.
+"""The interval of a solution of EP-SPARQL: its times as terms.
 
 A solution of static data alone has none: then each of these is an error.
 """

@@ -1,4 +1,4 @@
-"""REGEX and REPLACE (17.4.3.14, 17.4.3.15): a text and a pattern come in, a boolean or a text goes out."""
+"""REGEX and REPLACE (17.4.3.14, 17.4.3.15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions on strings (17.4.3): string literals come in, and strings, numbers or booleans go out.
+"""Functions on strings (17.4.3).
 
 Two string arguments are compatible (17.4.3.1.2) if the second has no language tag or that of the first.
 Positions and lengths count code points.

@@ -1,4 +1,4 @@
-"""`+` and `-`: values come in, their sum or difference goes out.
+"""`+` and `-`.
 
 Of numbers as SPARQL says (17.3); of dates, times and durations as XPath says (F&O 8.4, 9.7), where SPARQL has
 an error. Of two variables all must be looked for, but only in what the use of the sum asks for.

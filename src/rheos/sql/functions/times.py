@@ -1,4 +1,4 @@
-"""Functions on dates and times (17.4.5): a moment comes in, its parts go out. And NOW().
+"""Functions on dates and times (17.4.5): the parts of a moment, and NOW().
 
 A well-formed lexical form has its parts in fixed places, so no date is computed with.
 """

@@ -41,7 +41,7 @@ async function look() {
 }
 
 /** How the work of the last batch was shared out. */
-const SHARDS = { one: "one", time: "by time" };
+const SHARDS = { one: "one", time: "by time", variable: "by a variable" };
 
 /** Answers that have come since the last drawing. */
 function draw(parts) {
