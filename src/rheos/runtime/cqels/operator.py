@@ -108,7 +108,10 @@ class CqelsOperator(Operator):
 
     @property
     def sharding(self) -> Sharding:
-        return MAKER if self.query.makes_stream else by_variable(self.variable)
+        if self.query.makes_stream:
+            return MAKER
+        rows = isinstance(self.algebra.form, Select)
+        return by_variable(self.variable, reason="" if rows else "only the rows of SELECT are told apart")
 
     def end(self, ends: Mapping[str, End]) -> int | None:
         if not ends:
