@@ -8,7 +8,7 @@ import pytest
 
 from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.expressions import Call, Constant, Variable
-from rheos.algebra.nodes import Filter, Join, Kept, LeftJoin, Node, StreamPattern, TriplePattern, Values
+from rheos.algebra.nodes import Filter, Join, LeftJoin, Node, StreamPattern, TableScan, TriplePattern, Values
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.local import Local
 from rheos.filesystems import uri_of
@@ -32,8 +32,8 @@ def pattern(text: str) -> TriplePattern:
     return TriplePattern(s, p, o)
 
 
-def kept(name: str, *variables: str) -> Kept:
-    return Kept(name, variables, frozenset(variables))
+def kept(name: str, *variables: str) -> TableScan:
+    return TableScan(name, variables, frozenset(variables))
 
 
 NEW = StreamPattern(1, pattern("?a p ?b"), "new")

@@ -83,7 +83,7 @@ class Batches:
             {**self.control.progress, **outcome.progress},
             NO_STORE,
             reached={**self.control.reached, **outcome.reached},
-            since=dict(self.streaming.registry.since),
+            seen_after=dict(self.streaming.registry.seen_after),
             limit=self.limit,
             cautious=bool(outcome.deferred) and not self.control.cautious,
             apart=frozenset((self.control.apart & outcome.deferred) | outcome.apart),

@@ -21,7 +21,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     Node,
     OrderBy,
     Project,
@@ -30,6 +29,7 @@ from rheos.algebra.nodes import (
     Select,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Union,
@@ -98,7 +98,7 @@ def family(first: CqelsQuery, constants: Sequence[tuple[str, ...]], names: Seque
     if isinstance(form, Construct) and makes_blanks(form.template):
         variables = (NAME.name, *variables)
         rows = tuple((mark_of(name), *row) for name, row in zip(names, rows, strict=True))
-    table = Kept(CONSTANTS, (MEMBER.name, *variables), frozenset({MEMBER.name, *variables}))
+    table = TableScan(CONSTANTS, (MEMBER.name, *variables), frozenset({MEMBER.name, *variables}))
     form = replace(form, pattern=beside(form.pattern, table))
     return Family(replace(query, query=replace(query.query, form=form)), variables, rows)
 
@@ -117,7 +117,7 @@ def can_vary(query: CqelsQuery) -> bool:
     return not isinstance(spine, Slice)  # of all that comes, the rows of one member could be the first
 
 
-def beside(node: Node, table: Kept) -> Node:
+def beside(node: Node, table: TableScan) -> Node:
     """The pattern with the table joined below all that reports. Projections keep its columns; groupings only
     the member, which the others depend on."""
     match node:

@@ -307,9 +307,9 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A pattern whose solutions are kept in a table, with a column for each variable: static data or, with
-    the instant of each solution, what the shards of a continuous query have found."""
+class TableScan:
+    """The solutions in a table, with a column for each variable: of a pattern on static data or, with the
+    instant of each solution, what the shards of a continuous query have found."""
 
     table: str
     variables: tuple[str, ...]
@@ -326,8 +326,8 @@ class Broadcast:
 
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
-    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern | Kept
-    | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
+    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
+    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
 )  # fmt: skip
 
 

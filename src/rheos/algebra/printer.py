@@ -23,7 +23,6 @@ from rheos.algebra.nodes import (
     Group,
     Inverse,
     Join,
-    Kept,
     LeftJoin,
     Link,
     Minus,
@@ -44,6 +43,7 @@ from rheos.algebra.nodes import (
     Sequence,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Union,
@@ -97,7 +97,7 @@ def node_lines(node: Node) -> list[str]:
         case StreamPattern(window, pattern, part):
             elements = "" if part == "all" else f" {part}"
             return [f"(stream {window}{elements} {triple(pattern)})"]
-        case Kept(table, variables):
+        case TableScan(table, variables):
             return [f"(kept {table} {variable_list(variables)})"]
         case Pairs(number, variables, _, part):
             return [f"(pairs {number}{'' if part == 'all' else f' {part}'} {variable_list(variables)})"]

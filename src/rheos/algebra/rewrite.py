@@ -15,7 +15,6 @@ from rheos.algebra.nodes import (
     Filter,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -27,6 +26,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    TableScan,
     Union,
     Values,
 )
@@ -37,7 +37,7 @@ Rewrite = Callable[[Node], Node]
 def operands(node: Node, rewrite: Rewrite) -> Node:
     """The node with `rewrite` applied to each pattern directly under it, those inside EXISTS included."""
     match node:
-        case BGP() | Values() | StreamPattern() | Kept() | Pairs():
+        case BGP() | Values() | StreamPattern() | TableScan() | Pairs():
             return node
         case PathPattern(seeds=seeds):
             return node if seeds is None else replace(node, seeds=rewrite(seeds))

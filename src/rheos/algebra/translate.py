@@ -26,7 +26,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -42,6 +41,7 @@ from rheos.algebra.nodes import (
     SeqRightJoin,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Union,
@@ -456,7 +456,7 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
             return triple_patterns(left)
         case StreamPattern(_, pattern):
             return (pattern,)
-        case PathPattern() | Values() | Kept() | Pairs():
+        case PathPattern() | Values() | TableScan() | Pairs():
             return ()
         case Filter(_, pattern):
             return triple_patterns(pattern)

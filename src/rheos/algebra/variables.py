@@ -18,7 +18,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -32,6 +31,7 @@ from rheos.algebra.nodes import (
     SeqRightJoin,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     Union,
     Values,
@@ -78,7 +78,7 @@ def in_scope(node: Node) -> Names:
             if objects is None or not isinstance(pattern.object, Variable):
                 return bound
             return bound | {number_name(objects, pattern.object.name)}
-        case Kept(_, variables) | Pairs(_, variables):
+        case TableScan(_, variables) | Pairs(_, variables):
             return frozenset(variables)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return in_scope(left) | in_scope(right)
@@ -112,7 +112,7 @@ def certain(node: Node) -> Names:
             return frozenset().union(*(names(p.terms) for p in patterns))
         case PathPattern() | StreamPattern():
             return in_scope(node)
-        case Kept(certain=always) | Pairs(certain=always):
+        case TableScan(certain=always) | Pairs(certain=always):
             return always
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             return certain(left) | certain(right)

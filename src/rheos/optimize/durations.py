@@ -15,7 +15,6 @@ from rheos.algebra.nodes import (
     Filter,
     Graph,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -26,6 +25,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    TableScan,
     Union,
     Values,
 )
@@ -60,7 +60,7 @@ def duration_bound(node: Node) -> int | None:
         case Recent(pattern, within):
             longest = duration_bound(pattern)
             return None if longest is None else within - 1 + longest
-        case BGP() | PathPattern() | StreamPattern() | Pairs() | Values() | Kept() | Join() | SeqJoin():
+        case BGP() | PathPattern() | StreamPattern() | Pairs() | Values() | TableScan() | Join() | SeqJoin():
             return None
     return duration_bound(node.pattern)
 
@@ -111,7 +111,7 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
         case Recent(pattern, within):
             inner = memory_bound(pattern)
             return None if inner is None else within + inner
-        case StreamPattern() | Kept() | Pairs():
+        case StreamPattern() | TableScan() | Pairs():
             raise AssertionError("not of EP-SPARQL")
     return memory_bound(node.pattern, bound)
 

@@ -17,7 +17,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -31,6 +30,7 @@ from rheos.algebra.nodes import (
     SeqRightJoin,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Union,
@@ -88,7 +88,7 @@ def rows(node: Node, statistics: Statistics) -> float:
             return FILTERED * rows(pattern, statistics)
         case (
             StreamPattern()
-            | Kept()
+            | TableScan()
             | SeqJoin()
             | SeqRightJoin()
             | EqJoin()

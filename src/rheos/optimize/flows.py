@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rheos.algebra.chains import filtered
 from rheos.algebra.expressions import Expression
-from rheos.algebra.nodes import Extend, Filter, Join, Kept, Node, Project, Query, StreamPattern, Values
+from rheos.algebra.nodes import Extend, Filter, Join, Node, Project, Query, StreamPattern, TableScan, Values
 from rheos.algebra.printer import node_lines
 from rheos.algebra.rewrite import below, operands
 from rheos.algebra.variables import certain, has_exists, in_scope, used
@@ -97,7 +97,7 @@ class Flow:
 
     def size(self, node: Node) -> Size:
         match node:
-            case StreamPattern() | Kept() if node in self.sizes:
+            case StreamPattern() | TableScan() if node in self.sizes:
                 return self.sizes[node]
             case Values(_, rows):
                 return Size(len(rows))
@@ -110,9 +110,9 @@ class Flow:
 
     def name(self, node: Node) -> str:
         """What a step is called: the patterns that it looks at."""
-        if isinstance(node, Kept) and node.table in self.parts:
+        if isinstance(node, TableScan) and node.table in self.parts:
             return "static " + _line(self.parts[node.table].form.pattern)
-        if isinstance(node, StreamPattern | Values | Kept):
+        if isinstance(node, StreamPattern | Values | TableScan):
             return _line(node)
         return " and ".join(self.name(inner) for inner in below(node)) or _line(node)
 

@@ -18,7 +18,6 @@ from rheos.algebra.nodes import (
     Filter,
     Graph,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -30,6 +29,7 @@ from rheos.algebra.nodes import (
     Select,
     Slice,
     StreamPattern,
+    TableScan,
     Union,
     Values,
 )
@@ -60,7 +60,7 @@ def looked_for(pattern: Node) -> tuple[OrderBy | None, Node]:
 
 def grows(node: Node) -> bool:
     match node:
-        case BGP() | PathPattern() | Values() | StreamPattern() | Kept():
+        case BGP() | PathPattern() | Values() | StreamPattern() | TableScan():
             return True
         case Join(left, right) | Union(left, right):
             return grows(left) and grows(right)

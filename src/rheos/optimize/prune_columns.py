@@ -19,7 +19,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -35,6 +34,7 @@ from rheos.algebra.nodes import (
     SeqRightJoin,
     Slice,
     StreamPattern,
+    TableScan,
     Union,
     Values,
 )
@@ -64,7 +64,7 @@ def narrow(node: Node, needed: Names) -> Node:
             if scope <= needed:
                 return node
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
-        case Values() | StreamPattern() | Kept() | Pairs():
+        case Values() | StreamPattern() | TableScan() | Pairs():
             return node
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
             shared = needed | (in_scope(left) & in_scope(right))

@@ -29,7 +29,6 @@ from rheos.algebra.nodes import (
     Form,
     Graph,
     Group,
-    Kept,
     Node,
     OrderBy,
     PathPattern,
@@ -39,6 +38,7 @@ from rheos.algebra.nodes import (
     Select,
     Slice,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Values,
@@ -108,7 +108,7 @@ def shard_variable(pattern: Node) -> str | None:
 def of_shard(node: Node, name: str) -> Node:
     """The solutions of a pattern whose variable of that name is of the shard, if it is `bound_throughout`."""
     match node:
-        case BGP() | StreamPattern() | PathPattern() | Kept() | Values():
+        case BGP() | StreamPattern() | PathPattern() | TableScan() | Values():
             return _only(node, name) if name in certain(node) else node
     inner = operands(node, lambda part: of_shard(part, name))
     match node:
@@ -208,7 +208,7 @@ def _group_of(pattern: Node) -> Group | None:
 
 def _cut_at(query: Query, below_cut: Node, name: str) -> Cut:
     columns = tuple(sorted(in_scope(below_cut)))
-    found = Kept(PARTIALS, columns, certain(below_cut), by_instant=True)
+    found = TableScan(PARTIALS, columns, certain(below_cut), by_instant=True)
     part = Select(of_shard(below_cut, name), columns)
     return Cut(name, replace(query, form=part), replace(query, form=_above(query.form, below_cut, found)))
 
@@ -264,7 +264,7 @@ def _cut_group(query: Query, group: Group) -> Cut | Uncut:
     columns = tuple(key.name for key in group.keys) + tuple(variable.name for variable, _ in parts)
     always = certain(grouped) & set(columns)
     merged: Node = Group(
-        Kept(PARTIALS, columns, always, by_instant=True),
+        TableScan(PARTIALS, columns, always, by_instant=True),
         group.keys,
         tuple(part for found in phases for part in found.merged),
     )

@@ -23,7 +23,6 @@ from rheos.algebra.nodes import (
     Filter,
     Graph,
     Join,
-    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -34,6 +33,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    TableScan,
     TriplePattern,
     Union,
     Values,
@@ -114,7 +114,7 @@ def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart,
     def kept(node: Node) -> Node:
         part = static_part(node, query.dataset, owner)
         parts[part.table] = part
-        return Kept(part.table, part.variables, certain(node))
+        return TableScan(part.table, part.variables, certain(node))
 
     def rewrite(node: Node) -> Node:
         if is_plain(node):
@@ -124,9 +124,9 @@ def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart,
         operands, conditions = chain(node)
         if len(operands) > 1:
             found = [one for operand in operands for one in components(operand)]
-            others = [rewrite(one) for one in found if has_streams(one) or isinstance(one, Kept)]
+            others = [rewrite(one) for one in found if has_streams(one) or isinstance(one, TableScan)]
             about = [condition for one in found if has_streams(one) for condition in conditions_of(one)]
-            static = [one for one in found if not has_streams(one) and not isinstance(one, Kept)]
+            static = [one for one in found if not has_streams(one) and not isinstance(one, TableScan)]
             for group in connected(static):
                 if all(map(is_plain, group)):
                     others += group
@@ -148,14 +148,14 @@ def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart,
 
 def is_plain(node: Node) -> bool:
     """Whether a pattern is static but asks nothing of the data."""
-    return isinstance(node, Values | Kept) or node == BGP()
+    return isinstance(node, Values | TableScan) or node == BGP()
 
 
 def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     """The node with its operand rewritten; patterns inside EXISTS stay: they may look at the row outside."""
     if isinstance(node, StreamPattern):
         return node
-    assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | Kept)
+    assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | TableScan)
     assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Pairs)  # not of CQELS-QL
     return replace(node, pattern=rewrite(node.pattern))
 
@@ -237,8 +237,8 @@ def has_static(node: Node) -> bool:
     return any(map(has_static, below(node)))
 
 
-def kept_in(node: Node) -> list[Kept]:
+def kept_in(node: Node) -> list[TableScan]:
     """The tables that a pattern reads."""
-    if isinstance(node, Kept):
+    if isinstance(node, TableScan):
         return [node]
     return [table for inner in below(node) for table in kept_in(inner)]

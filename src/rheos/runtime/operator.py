@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
     after: int
     until: int
-    since: tuple[tuple[str, int], ...] = ()
+    unseen: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

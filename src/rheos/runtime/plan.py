@@ -129,7 +129,7 @@ class Control:
 
     `silent` streams and `idle` partitions hold nothing up, unless they bring something now: they have been
     idle for too long. Streams that have `ended` bring nothing after this batch. A query that was registered
-    while streams flowed sees of each the elements after a time, in `since`. Each group is evaluated by so
+    while streams flowed sees of each the elements after a time: `seen_after`. Each group is evaluated by so
     many `shards`.
     """
 
@@ -142,7 +142,7 @@ class Control:
     idle: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[str] = frozenset()
     reached: Mapping[str, int] = field(default_factory=dict)
-    since: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    seen_after: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)
     static: Mapping[str, StaticTable] = field(default_factory=dict)
     shards: tuple[int, ...] = ()

@@ -19,7 +19,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Link,
     Minus,
@@ -36,6 +35,7 @@ from rheos.algebra.nodes import (
     SeqRightJoin,
     Slice,
     StreamPattern,
+    TableScan,
     TriplePattern,
     Union,
     Values,
@@ -119,8 +119,8 @@ class Compiler:
                 return keyed(values(node, self), context, self)
             case StreamPattern():
                 return keyed(stream_pattern(node, self), context, self)
-            case Kept():
-                return keyed(kept(node, self), context, self)
+            case TableScan():
+                return keyed(table_scan(node, self), context, self)
             case Join():
                 return joins.join(node, context, self)
             case LeftJoin():
@@ -252,7 +252,7 @@ def stream_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
     return Relation(sql, tuple(bound), certain(node), (BUCKET,), valid=True)
 
 
-def kept(node: Kept, compiler: Compiler) -> Relation:
+def table_scan(node: TableScan, compiler: Compiler) -> Relation:
     """The solutions in a table whose columns are c1, c2, … for the variables in order."""
     columns = [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
     keys = (INSTANT,) if node.by_instant else ()

@@ -49,10 +49,10 @@ def joined_again_sql(elements: str, again: str) -> str:
     return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
 
-def since_sql(elements: str, since: int) -> str:
+def seen_sql(elements: str, unseen: int) -> str:
     """Of followed elements those that came after the first so many, counted from there."""
-    places = [f"{name} - {since} AS {name}" for name in ("place", "next_place")]
-    return select(["s", "p", "o", "time", "next_time", *places], elements, [f"place > {since}"])
+    places = [f"{name} - {unseen} AS {name}" for name in ("place", "next_place")]
+    return select(["s", "p", "o", "time", "next_time", *places], elements, [f"place > {unseen}"])
 
 
 def bounds(window: Window) -> tuple[str, str, str]:

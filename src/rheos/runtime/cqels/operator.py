@@ -160,7 +160,7 @@ class CqelsOperator(Operator):
         if shard is not None:
             batch.database.run(set_shard(*shard))
             prepared = prepared.of_shard()
-        new = batch.novelty(prepared, span.after, span.until, dict(span.since), constants)
+        new = batch.novelty(prepared, span.after, span.until, dict(span.unseen), constants)
         bench.told(family.members[0], new.flow)
         return apart(new, family.members)
 
@@ -339,7 +339,7 @@ class Windows:
         query: CqelsQuery,
         after: int,
         until: int,
-        since: Mapping[str, int],
+        unseen: Mapping[str, int],
         *,
         monotone: bool,
         spreads: bool,
@@ -348,15 +348,15 @@ class Windows:
         """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
         two, if the query `spreads` rows over ticks, and they would be too many.
 
-        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        `unseen` has, for a query that was registered later, how many elements of a stream came before it.
         `entail` gives what elements entail, by a table of this name.
         """
-        clauses, seen = query.windows, tuple(sorted(since.items()))
+        clauses, seen = query.windows, tuple(sorted(unseen.items()))
         # Windows that slide make ticks of their own.
         span: Hashable = (streams_of(query), after, until, seen, clauses if slides_of(query) else ())
         if span not in self._ticks:
             arrived = {
-                stream: Arrived.of(self.elements[stream], after, until, since.get(stream, 0))
+                stream: Arrived.of(self.elements[stream], after, until, unseen.get(stream, 0))
                 for stream in streams_of(query)
             }
             self._ticks[span] = arrived, ticks_of(arrived, clauses, after, until)
@@ -412,13 +412,13 @@ class Windows:
 
 @dataclass
 class CqelsBatch:
-    """The evaluation of queries on one batch in this process; `kept` tells the sizes of the tables of static
-    parts, which the place has. With `copies`, what statements read of streams is copied into tables, each
-    once: to look at Arrow where it lies costs a statement a millisecond for every place where it does."""
+    """The evaluation of queries on one batch in this process. `static` tells the sizes of the tables of
+    static parts, which the database has. With `copies`, what statements read of streams is copied into
+    tables, each once: a statement that reads Arrow tables takes a millisecond more for each of them."""
 
     database: Database
     elements: Mapping[str, pa.Table]
-    kept: Mapping[str, Size] = field(default_factory=dict)
+    static: Mapping[str, Size] = field(default_factory=dict)
     copies: bool = False
 
     @classmethod
@@ -434,7 +434,7 @@ class CqelsBatch:
         prepared: Prepared,
         after: int,
         until: int,
-        since: Mapping[str, int] | None = None,
+        unseen: Mapping[str, int] | None = None,
         constants: pa.Table | None = None,
     ) -> Novelty:
         """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
@@ -443,17 +443,17 @@ class CqelsBatch:
             query,
             after,
             until,
-            since or {},
+            unseen or {},
             monotone=prepared.monotone,
             spreads=prepared.spreads,
             entail=self.entail(prepared),
         )
         if isinstance(opened, int):
-            first = self.novelty(prepared, after, opened, since, constants)
-            second = self.novelty(prepared, opened, until, since, constants)
+            first = self.novelty(prepared, after, opened, unseen, constants)
+            second = self.novelty(prepared, opened, until, unseen, constants)
             return following(first, second)
         statement, flow = statement_for(
-            prepared, opened.sizes, opened.buckets, constants, self.kept, self.database
+            prepared, opened.sizes, opened.buckets, constants, self.static, self.database
         )
         for number, window in enumerate(opened.windows, start=1):
             for part in PARTS:
@@ -467,7 +467,11 @@ class CqelsBatch:
         """What the elements of a query entail, and the table that says so; None if they entail nothing that
         it could match."""
         derivations = prepared.derivations
-        if derivations is None or derivations.table not in self.kept or not self.kept[derivations.table].rows:
+        if (
+            derivations is None
+            or derivations.table not in self.static
+            or not self.static[derivations.table].rows
+        ):
             return None
         return derivations.table, entail_in(self.database, derivations.table)
 
@@ -488,11 +492,11 @@ def statement_for(
     windows: Sequence[WindowSize],
     buckets: int,
     constants: pa.Table | None,
-    kept: Mapping[str, Size],
+    static: Mapping[str, Size],
     database: Database,
 ) -> tuple[CqelsStatement, str]:
-    """The statement for a place that has the windows of these sizes, the ticks, and the kept tables, and its
-    flow. The constants are put there."""
+    """The statement for windows of these sizes, and its flow. The database has the ticks and the tables of
+    static parts; the constants are put there."""
     sizes: dict[Node, Size] = {}
     for leaf in stream_patterns(prepared.pattern):
         window = windows[leaf.window - 1]
@@ -503,7 +507,7 @@ def statement_for(
             rows = window.of(part) / (1 if part == "new" else buckets)
             sizes[replace(leaf, part=part)] = Size(rows, different)
     for table in kept_in(prepared.pattern):
-        sizes[table] = kept.get(table.table, Size(1.0))
+        sizes[table] = static.get(table.table, Size(1.0))
         if table.table == CONSTANTS and constants is not None:
             database.put(CONSTANTS, constants)
             sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))

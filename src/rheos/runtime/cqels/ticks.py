@@ -37,10 +37,10 @@ class Arrived:
     old: int
 
     @classmethod
-    def of(cls, placed: pa.Table, after: int, until: int, since: int = 0) -> Arrived:
-        """Of a buffer's elements with their places those up to a time, without the first `since`."""
+    def of(cls, placed: pa.Table, after: int, until: int, unseen: int = 0) -> Arrived:
+        """Of a buffer's elements with their places those up to a time, without the first `unseen`."""
         time = placed.column("time").to_numpy()
-        first = int(np.searchsorted(placed.column("place").to_numpy(), since, side="right"))
+        first = int(np.searchsorted(placed.column("place").to_numpy(), unseen, side="right"))
         last = int(np.searchsorted(time, until, side="right"))
         seen = placed.slice(first, max(0, last - first))
         time = time[first : first + len(seen)]

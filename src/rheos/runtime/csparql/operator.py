@@ -110,7 +110,7 @@ class CSparqlOperator(Operator):
     ) -> Mapping[str, Answers]:
         batch = bench.room(CSparqlBatch.of)
         batch.show(self.streams, bench)
-        found = batch.answers(self, span.after, span.until, dict(span.since), shard)
+        found = batch.answers(self, span.after, span.until, dict(span.unseen), shard)
         return {together[0].name: found}
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
@@ -134,15 +134,15 @@ class CSparqlBatch:
 
     `elements` are the tables (s, p, o, time, place) of the streams, which have the elements that are in a
     window at one of the instants of the batch, and may have more. `place` numbers the elements of a stream
-    from 1 by time and arrival; it is final for those that are not after the batch. `kept` are the tables of
-    derivations that are not empty, which the database has.
+    from 1 by time and arrival; it is final for those that are not after the batch. `filled` are the
+    tables of derivations that are not empty, which the database has.
     """
 
     def __init__(
-        self, database: Database, elements: Mapping[str, str], kept: frozenset[str] = frozenset()
+        self, database: Database, elements: Mapping[str, str], filled: frozenset[str] = frozenset()
     ) -> None:
         self.database = database
-        self.kept = kept
+        self.filled = filled
         self.elements = dict(elements)
         self.tables = Tables(database, self.elements)
         self._instants: dict[str, pa.Table] = {}
@@ -169,12 +169,12 @@ class CSparqlBatch:
         evaluation: CSparqlOperator,
         after: int,
         until: int,
-        since: Mapping[str, int] | None = None,
+        unseen: Mapping[str, int] | None = None,
         shard: Shard | None = None,
     ) -> Answers:
         """The answers at the instants with after < at <= until; in a shard, its part of them.
 
-        `since` has, for a query that was registered later, how many elements of a stream came before it.
+        `unseen` has, for a query that was registered later, how many elements of a stream came before it.
         """
         query, tables = evaluation.query, self.tables
         statement, matters = evaluation.statement, None
@@ -183,7 +183,7 @@ class CSparqlBatch:
             statement, matters = evaluation.shards.part, evaluation.shards.matters
             self.database.run(set_shard(*shard))
         seen = [
-            tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0))
+            tables.seen(window.stream, window.window, (unseen or {}).get(window.stream, 0))
             for window in query.windows
         ]
         name = digest("instants", query.windows, query.every, seen, after, until)
@@ -200,11 +200,11 @@ class CSparqlBatch:
             return Answers(instants, nothing(statement))
         found = []
         by = evaluation.derivations.table if evaluation.derivations is not None else None
-        by = by if by in self.kept else None
+        by = by if by in self.filled else None
         for number, window in enumerate(query.windows, start=1):
             # What is entailed is in a window with the elements that entail it: it moves with these alone.
             all_of = tables.chosen(tables.entailed(window.stream, by), matters)
-            elements = tables.seen(window.stream, window.window, (since or {}).get(window.stream, 0), all_of)
+            elements = tables.seen(window.stream, window.window, (unseen or {}).get(window.stream, 0), all_of)
             moves = self.moves(name, number, window.window) if physical else None
             found.append((number, all_of, tables.window(window.window, elements, moves)))
             tables.show(window_name(number), found[-1][-1])

@@ -34,7 +34,7 @@ def digest(kind: str, *parts: object) -> str:
 
 
 class Tables:
-    """What has been made in a place for one batch, from tables of elements."""
+    """What has been made in a database for one batch, from tables of elements."""
 
     def __init__(self, database: Database, elements: Mapping[str, str]) -> None:
         self.database = database
@@ -123,17 +123,17 @@ class Tables:
         self.database.view(name, f"{rest}\nUNION ALL\n{select(columns, again)}")
         return name
 
-    def seen(self, stream: str, window: Window, since: int, all_of: str | None = None) -> str:
+    def seen(self, stream: str, window: Window, unseen: int, all_of: str | None = None) -> str:
         """The elements that a query sees that was registered after so many of them, or these with what they
         entail."""
         followed = self.followed(stream, all_of)
-        if not since:
+        if not unseen:
             return followed
-        if isinstance(window, LogicalWindow) and self.first_place(stream) > since:
+        if isinstance(window, LogicalWindow) and self.first_place(stream) > unseen:
             return followed  # those before it have long left; nothing counts them
-        name = digest("seen", followed, since)
+        name = digest("seen", followed, unseen)
         if self.new(name):
-            self.database.view(name, sql.since_sql(followed, since))
+            self.database.view(name, sql.seen_sql(followed, unseen))
         return name
 
     def first_place(self, stream: str) -> int:

@@ -25,17 +25,19 @@ def go_on(
     """Have each query see from the streams what it would have seen in the run that left the record. In a
     `hosted` engine a query that is another now is a new one, and one that is gone is gone."""
     found = differences(record, registry)
-    since = record["since"]
+    seen_after = record["seen_after"]
     if hosted:
         now = registry.described()["queries"]
-        since = {name: seen for name, seen in since.items() if now.get(name) == record["queries"].get(name)}
+        seen_after = {
+            name: seen for name, seen in seen_after.items() if now.get(name) == record["queries"].get(name)
+        }
     elif found:
         raise CheckpointError(
             f"the checkpoint {folder} was made with other queries or streams: {'; '.join(found)}. "
             "It goes on with the same ones; for others, take another folder"
         )
     progress = {stream: Progress.of_json(values) for stream, values in record["progress"].items()}
-    for name in registry.go_on(since, registry.now(progress, record["reached"])):
+    for name in registry.go_on(seen_after, registry.now(progress, record["reached"])):
         if registry.handles[name].registered.operator.view:
             continue
         how = "was stopped in" if name in record["queries"] else "is new to"

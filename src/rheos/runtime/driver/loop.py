@@ -269,7 +269,7 @@ class Loop:
             frozenset(self._watch.idle),
             frozenset(self._frames() if ending else ()),
             self.reached,
-            dict(self.registry.since),
+            dict(self.registry.seen_after),
             self.segments,
             static,
             self._shards(plan),

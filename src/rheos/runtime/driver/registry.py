@@ -42,7 +42,7 @@ class Registry:
 
     handles: dict[str, Handle] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
-    since: dict[str, dict[str, int]] = field(default_factory=dict)
+    seen_after: dict[str, dict[str, int]] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
     derivations: Callable[[Schema], pa.Table] | None = None  # what a schema entails of any triple
     warn: Callable[[str], None] = print
@@ -124,7 +124,7 @@ class Registry:
                 self.resolve()
             self._halted.discard(name)
             self._removed.add(name)
-            self.since.pop(name, None)
+            self.seen_after.pop(name, None)
             self._version = next(self._versions)
 
     def resolve(self) -> None:
@@ -208,7 +208,7 @@ class Registry:
         with self._lock:
             self.handles.clear()
             self.sources.clear()
-            self.since.clear()
+            self.seen_after.clear()
             self._halted.clear()
             self._now = dict
             self._version = next(self._versions)
@@ -232,18 +232,18 @@ class Registry:
                     for name, handle in self.handles.items()
                 },
                 "streams": sorted(read - {query.derived for query in queries}),
-                "since": {name: dict(self.since[name]) for name in self.handles if self.runs(name)},
+                "seen_after": {name: dict(self.seen_after[name]) for name in self.handles if self.runs(name)},
             }
 
-    def go_on(self, since: Mapping[str, Mapping[str, int]], now: Mapping[str, int]) -> list[str]:
+    def go_on(self, seen_after: Mapping[str, Mapping[str, int]], now: Mapping[str, int]) -> list[str]:
         """Have the queries of an earlier run see what they saw in it, and others what comes after `now`: the
         names of these."""
         with self._lock:
             self._now = lambda: now
-            new = [name for name in self.handles if name not in since]
+            new = [name for name in self.handles if name not in seen_after]
             for name in new:
                 self._from_now(self.handles[name].registered)
-            self.since |= {name: dict(since[name]) for name in self.handles if name in since}
+            self.seen_after |= {name: dict(seen_after[name]) for name in self.handles if name in seen_after}
             return new
 
     def plan(self, streams: Iterable[str], cores: int) -> Plan:
@@ -295,7 +295,7 @@ class Registry:
 
     def _from(self, registered: Registered, now: Mapping[str, int]) -> None:
         if registered.operator.view:
-            self.since[registered.name] = {}
+            self.seen_after[registered.name] = {}
             return
-        since = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
-        self.since[registered.name] = since
+        seen_after = {stream: now[stream] for stream in registered.streams if now.get(stream, NEVER) > NEVER}
+        self.seen_after[registered.name] = seen_after

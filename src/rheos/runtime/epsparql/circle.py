@@ -60,7 +60,7 @@ class Rule:
     detection: EPSparqlOperator
     stream: str
     after: int
-    since: Mapping[str, int]
+    unseen: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class Fixpoint:
 
     def derived(self) -> Derived:
         ends, at = self.ends(), 0
-        chosen = way(self.rules, self.batch.kept)
+        chosen = way(self.rules, self.batch.filled)
         size = 1 if chosen == "end by end" else max(1, len(ends))
         failure, failed_at = None, None
         while at < len(ends) and failure is None:
@@ -382,9 +382,9 @@ class Fixpoint:
     def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
         """The table of what matches a pattern; patterns that differ only in their variables have the same."""
         detection = rule.detection
-        times = detection.memory, rule.after, tuple(sorted(rule.since.items()))
+        times = detection.memory, rule.after, tuple(sorted(rule.unseen.items()))
         asked = detection.derivations
-        derivations = asked.table if asked is not None and asked.table in self.batch.kept else None
+        derivations = asked.table if asked is not None and asked.table in self.batch.filled else None
         key = shape(pattern), detection.streams, times, place, derivations
         if key not in self._leaves:
             makers = [
@@ -394,7 +394,7 @@ class Fixpoint:
                 and (derivations is not None or could_match(other.detection.template, pattern))
             ]
             leaf = self._leaves[key] = Leaf(f"leaf_{len(self._leaves)}", pattern, makers, derivations)
-            seen = self.batch.seen(detection.streams, self.until, rule.since)
+            seen = self.batch.seen(detection.streams, self.until, rule.unseen)
             events = self.batch.entailed(detection, detection.remembered(seen, rule.after))
             found = events.take(pa.array(matches(events, (pattern,))))
             self.database.put("arrived", found)
@@ -417,7 +417,7 @@ class Fixpoint:
         leaves = enumerate(self._numbered[rule.name], start=1)
         events = frozenset(number for number, leaf in leaves if leaf.filled)
         statement = statement_of(
-            rule.detection, events, self.batch.kept, self.database.dialect, derived, self._twins[rule.name]
+            rule.detection, events, self.batch.filled, self.database.dialect, derived, self._twins[rule.name]
         )
         fresh = self._fresh[rule.name]
         if statement is None:

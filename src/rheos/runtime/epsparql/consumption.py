@@ -37,14 +37,14 @@ def answers(
     database: Database,
     detection: EPSparqlOperator,
     span: tuple[int, int],
-    since: Mapping[str, int],
+    unseen: Mapping[str, int],
     state: Mapping[str, pa.Table],
 ) -> tuple[Answers, dict[str, pa.Table]]:
     """The solutions of a query that end after a time and not after another, and its state then; it is the
     elements of its `states`."""
     after, until = span
-    found = batch.show(detection, after, until, since)
-    consuming = Consuming(database, detection, found, batch.kept, after, until)
+    found = batch.show(detection, after, until, unseen)
+    consuming = Consuming(database, detection, found, batch.filled, after, until)
     names, later = iter(detection.states), dict[str, pa.Table]()
     for stage in detection.stages:
         kept = [(next(names), len(stage.variables("left"))), (next(names), len(stage.both))]
@@ -56,7 +56,7 @@ def answers(
 
 @dataclass
 class Consuming:
-    """The sequences of a query on one batch; the place has the tables of its patterns."""
+    """The sequences of a query on one batch; the database has the tables of its patterns."""
 
     database: Database
     detection: EPSparqlOperator

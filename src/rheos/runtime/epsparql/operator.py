@@ -229,12 +229,12 @@ class EPSparqlOperator(Operator):
     ) -> Mapping[str, Answers]:
         from rheos.runtime.epsparql import consumption
 
-        batch, since = bench.room(EPSparqlBatch.of), dict(span.since)
+        batch, unseen = bench.room(EPSparqlBatch.of), dict(span.unseen)
         if not self.stages:
-            return {together[0].name: batch.answers(self, span.after, span.until, since, shard)}
+            return {together[0].name: batch.answers(self, span.after, span.until, unseen, shard)}
         state = {name: bench.buffers[name].elements for name in self.states}
         times = span.after, span.until
-        found, state = consumption.answers(batch, bench.database, self, times, since, state)
+        found, state = consumption.answers(batch, bench.database, self, times, unseen, state)
         bench.states |= state
         return {together[0].name: found}
 
@@ -265,7 +265,7 @@ class EPSparqlOperator(Operator):
                 query.operator,
                 query.derived,
                 spans[query.name].after,
-                dict(spans[query.name].since),
+                dict(spans[query.name].unseen),
             )
             for query in together
             if isinstance(query.operator, EPSparqlOperator) and query.derived is not None
@@ -293,11 +293,11 @@ class EPSparqlOperator(Operator):
 @dataclass
 class EPSparqlBatch:
     """The evaluation of queries on one batch; `elements` are the live events of each stream with their
-    places, `kept` the tables of static parts that are not empty, which the place has."""
+    places, `filled` the tables of static parts that are not empty, which the database has."""
 
     database: Database
     elements: Mapping[str, pa.Table]
-    kept: frozenset[str] = frozenset()
+    filled: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, bench: Workbench) -> EPSparqlBatch:
@@ -311,11 +311,11 @@ class EPSparqlBatch:
         detection: EPSparqlOperator,
         after: int,
         until: int,
-        since: Mapping[str, int],
+        unseen: Mapping[str, int],
         shard: Shard | None = None,
     ) -> Answers:
         """The solutions that end after a time and not after another; in a shard, its part of them."""
-        parts = self._parts(detection, after, until, since)
+        parts = self._parts(detection, after, until, unseen)
         objects = dict[int, Kind]()
         for number in detection.computed & parts.keys():
             numbers = short_numbers(parts[number]["all"].column("o"))
@@ -330,10 +330,10 @@ class EPSparqlBatch:
         )
 
     def show(
-        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+        self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int]
     ) -> frozenset[int]:
         """Have the events that match each pattern of a query as tables; the numbers of those with any."""
-        parts = self._parts(detection, after, until, since)
+        parts = self._parts(detection, after, until, unseen)
         self._put(parts)
         return frozenset(parts)
 
@@ -343,10 +343,10 @@ class EPSparqlBatch:
                 self.database.put(clause_name(number, part), shown)
 
     def _parts(
-        self, detection: EPSparqlOperator, after: int, until: int, since: Mapping[str, int]
+        self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int]
     ) -> dict[int, Parts]:
         """The events that match each pattern, by its number, if there are any."""
-        seen = self.seen(detection.streams, until, since)
+        seen = self.seen(detection.streams, until, unseen)
         events = self.entailed(detection, detection.remembered(seen, after))
         ends = events.column("ending").to_numpy()
         found, known = dict[int, Parts](), dict[Shape, Parts]()
@@ -374,7 +374,7 @@ class EPSparqlBatch:
         the values are shown too. If `sharded`, those of the shard at hand."""
         self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
         dialect = self.database.dialect
-        statement = statement_of(detection, found, self.kept, dialect, objects=objects, sharded=sharded)
+        statement = statement_of(detection, found, self.filled, dialect, objects=objects, sharded=sharded)
         if statement is None:
             return told(nothing(detection.query.query))
         return told(self.database.solutions(statement))
@@ -382,7 +382,7 @@ class EPSparqlBatch:
     def entailed(self, detection: EPSparqlOperator, events: pa.Table) -> pa.Table:
         """Events with what they entail that the query can match."""
         derivations = detection.derivations
-        if derivations is None or derivations.table not in self.kept or not len(events):
+        if derivations is None or derivations.table not in self.filled or not len(events):
             return events
         self.database.put(ENTAILING, events)
         found = self.database.ask(derived_sql(ENTAILING, derivations.table, OCCURRENCE))
@@ -392,16 +392,16 @@ class EPSparqlBatch:
         """Have these streams looked at anew: there is more of them now."""
         self._events = {key: events for key, events in self._events.items() if not key[0] & streams}
 
-    def seen(self, streams: frozenset[str], until: int, since: Mapping[str, int]) -> pa.Table:
+    def seen(self, streams: frozenset[str], until: int, unseen: Mapping[str, int]) -> pa.Table:
         """The events of streams up to a time: s, p, o, starting, ending."""
-        key = (streams, until, tuple(sorted(since.items())))
+        key = (streams, until, tuple(sorted(unseen.items())))
         if key not in self._events:
             columns = ["s", "p", "o", "start", "time"]
             parts = [LIVE.empty_table().select(columns)]
             for stream in sorted(streams):
                 elements = self.elements[stream]
                 time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
-                seen = elements.filter(pa.array((time <= until) & (place > since.get(stream, 0))))
+                seen = elements.filter(pa.array((time <= until) & (place > unseen.get(stream, 0))))
                 parts.append(seen.select(columns))
             self._events[key] = pa.concat_tables(parts).rename_columns(["s", "p", "o", *OCCURRENCE])
         return self._events[key]

@@ -16,7 +16,6 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
-    Kept,
     LeftJoin,
     Node,
     Pairs,
@@ -26,6 +25,7 @@ from rheos.algebra.nodes import (
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
+    TableScan,
     Term,
     TriplePattern,
     Union,
@@ -128,7 +128,7 @@ class Leaves:
 
     def numbered(self, node: Node) -> Node:
         match node:
-            case BGP(()) | Values() | Kept():
+            case BGP(()) | Values() | TableScan():
                 return node
             case BGP(patterns):
                 leaves = [self.leaf(pattern) for pattern in patterns]
@@ -160,10 +160,10 @@ class Leaves:
         self.patterns.append(pattern)
         return Union(StreamPattern(len(self.patterns), pattern), self.kept(BGP((pattern,))))
 
-    def kept(self, node: Node) -> Kept:
+    def kept(self, node: Node) -> TableScan:
         part = static_part(node, self.query.dataset)
         self.parts[part.table] = part
-        return Kept(part.table, part.variables, certain(node))
+        return TableScan(part.table, part.variables, certain(node))
 
 
 def present(
@@ -182,7 +182,7 @@ def present(
                 return NOTHING
             case StreamPattern(number) if number in kinds:
                 return replace(node, objects=kinds[number])
-            case Kept(table) if table not in static:
+            case TableScan(table) if table not in static:
                 return NOTHING
         return without_nothing(node)
 

@@ -364,7 +364,7 @@ class MicroBatch:
     def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
         """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
         after = self.control.reached.get(query.name, NEVER)
-        seen_after = self.control.since.get(query.name, {})
+        seen_after = self.control.seen_after.get(query.name, {})
         if known is None:
             return self._span(query, after, seen_after)
         key = after, tuple(seen_after.items())
@@ -380,11 +380,11 @@ class MicroBatch:
         }
         buffers = self.results.buffers
         until = until_of(query, self.known, buffers, self.results.progress, after, seen_after, made)
-        since = {stream: buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
+        unseen = {stream: buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
         if query.operator.family is not None:
             # What is not there any more cannot be seen: so the queries of a family meet again after a while.
-            since = {stream: count for stream, count in since.items() if count > buffers[stream].dropped}
-        return Span(after, until, tuple(sorted(since.items())))
+            unseen = {stream: count for stream, count in unseen.items() if count > buffers[stream].dropped}
+        return Span(after, until, tuple(sorted(unseen.items())))
 
     def find_needed(self) -> None:
         """Find out from which time on the elements of each stream can still be seen by one of the queries."""

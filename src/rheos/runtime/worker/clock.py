@@ -49,7 +49,7 @@ def until_of(
     held: Mapping[str, Buffer],
     progress: Mapping[str, Progress],
     after: int,
-    since: Mapping[str, int],
+    seen_after: Mapping[str, int],
     made: Mapping[str, int],
 ) -> int:
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
@@ -63,18 +63,18 @@ def until_of(
         return after
     if until < FOREVER:
         return until
-    ends = {stream: end_of(stream, held[stream], progress, since) for stream in query.streams}
+    ends = {stream: end_of(stream, held[stream], progress, seen_after) for stream in query.streams}
     end = query.operator.end({stream: found for stream, found in ends.items() if found is not None})
     return max((*made.values(), after if end is None else end))
 
 
 def end_of(
-    stream: str, held: Buffer, progress: Mapping[str, Progress], since: Mapping[str, int]
+    stream: str, held: Buffer, progress: Mapping[str, Progress], seen_after: Mapping[str, int]
 ) -> End | None:
     """The end of a stream, as a query sees it; of a derived one, that of what is still held of it: what was
     before has been seen by all its readers."""
     last = progress[stream].high if stream in progress else held.last
     if last == NEVER:
         return None
-    first = held.up_to(since[stream]) if stream in since else 0
+    first = held.up_to(seen_after[stream]) if stream in seen_after else 0
     return End(last, held.up_to(last - 1) - first, held.up_to(last) - first)
