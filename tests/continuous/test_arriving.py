@@ -12,6 +12,7 @@ from tests.continuous.arrival_batches import cuts, evaluated, registered, told, 
 from tests.continuous.arrival_cases import NODES, STREAMS, P, Q, case, elements, static
 from tests.continuous.arrival_query import SECOND, Group, Query, Range, Static, Stream, text
 from tests.continuous.arrival_reference import Case, answers
+from tests.spread import spread
 
 
 def compare(seed: int, folder: Path, graphs: StaticGraphs, *, changes: bool = False) -> None:
@@ -38,13 +39,13 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", spread(10))
 def test_agrees_with_all_combinations(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", spread(4, 1))
 def test_static_data_that_changes(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):
         compare(seed, tmp_path, graphs, changes=True)

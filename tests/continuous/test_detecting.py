@@ -38,6 +38,7 @@ from tests.continuous.event_cases import STREAMS, case
 from tests.continuous.event_query import DURATION, Chain, Query, Triples, duration_term, text
 from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
 from tests.continuous.expressions import SECOND, Compare, Expression, Or
+from tests.spread import spread
 
 
 def table(events: Sequence[Event]) -> pa.Table:
@@ -173,7 +174,7 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", spread(8))
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)

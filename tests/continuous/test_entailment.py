@@ -27,6 +27,7 @@ from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_PROPERTY, TYPE,
 from tests.continuous.reference import answers
 from tests.continuous.schemas import schema
 from tests.continuous.test_arriving import check
+from tests.spread import spread
 
 if TYPE_CHECKING:
     pass
@@ -44,7 +45,7 @@ def graphs() -> StaticGraphs:
 # --- static data ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", spread(4, 1))
 def test_a_graph_has_what_it_entails_once(block: int) -> None:
     with Engine(execution="local", entailment="rdfs") as engine:
         for seed in range(10 * block, 10 * block + 10):
@@ -170,13 +171,13 @@ def arriving(seed: int, changes: bool) -> arrival_cases.Case:
     )
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", spread(4, 1))
 def test_elements_have_what_they_entail(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):
         check(arriving(seed, changes=False), seed, tmp_path, graphs)
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", spread(2, 1))
 def test_a_schema_that_changes(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):
         found = arriving(seed, changes=True)

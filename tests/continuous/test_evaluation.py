@@ -17,6 +17,7 @@ from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case, random_text
 from tests.continuous.reference import Answer, Case, Element, answers
+from tests.spread import spread
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +105,13 @@ def compare(
     return True
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", spread(4, 1))
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED], ids=str)
 def test_agrees_with_a_store_per_evaluation(text: Text, seed: int, graphs: StaticGraphs) -> None:
     compare(text, seed, graphs)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", spread(4, 1))
 def test_conditions_on_both_sides(block: int, graphs: StaticGraphs) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(random_text(random.Random(seed)), seed, graphs)

@@ -34,6 +34,7 @@ from tests.continuous.event_query import (
 )
 from tests.continuous.event_reference import Case, Endless, answers, answers_until, is_timeless
 from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Not, integer
+from tests.spread import spread
 
 ONE, TWO = "<http://ex/one>", "<http://ex/two>"
 VOCABULARY = {
@@ -554,7 +555,7 @@ def test_what_rules_derive_entails_too() -> None:
 # --- the two principles of the paper, and random cases ----------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", spread(8))
 def test_timewise_monotonicity(block: int) -> None:
     """What is an answer at a time stays one, and what ends by then is one already."""
     for seed in range(40 * block, 40 * block + 40):
@@ -566,7 +567,7 @@ def test_timewise_monotonicity(block: int) -> None:
                 assert until == answers_until(case, time, number), (seed, text(case.queries[number]))
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", spread(4, 1))
 def test_downward_compatibility(block: int) -> None:
     """Plain SPARQL over a stream in which all happens at one time has the answers of SPARQL at that time."""
     for seed in range(60 * block, 60 * block + 60):

@@ -37,6 +37,7 @@ from tests.continuous.arrival_query import (
 )
 from tests.continuous.arrival_reference import Case
 from tests.continuous.expressions import Compare
+from tests.spread import spread
 
 STREAM = "STREAM <s> [RANGE 5s]"
 
@@ -274,7 +275,7 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", spread(6))
 def test_as_each_of_its_members_alone(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     answered = 0
     for seed in range(15 * block, 15 * block + 15):

@@ -20,6 +20,7 @@ from tests.continuous import test_arriving, test_detecting, test_evaluation
 from tests.continuous.arrival_cases import case as arrival_case
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, random_text
 from tests.continuous.event_cases import case as event_case
+from tests.spread import spread
 
 SHARDS = 3
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -42,7 +43,7 @@ MORE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", spread(2, 1))
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED, *MORE], ids=str)
 def test_csparql(text: Text, seed: int, graphs: StaticGraphs) -> None:
     test_evaluation.compare(text, seed, graphs, shards=SHARDS)
@@ -55,14 +56,18 @@ def test_most_queries_of_csparql_can_be_sharded(graphs: StaticGraphs) -> None:
     assert all(sharded[len(texts) :])
 
 
-def test_cqels(graphs: StaticGraphs, tmp_path: Path) -> None:
-    found = [test_arriving.check(arrival_case(seed), seed, tmp_path, graphs, SHARDS) for seed in range(150)]
-    assert sum(found) > 15
+@pytest.mark.parametrize("block", spread(4, 1))
+def test_cqels(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    seeds = range(40 * block, 40 * block + 40)
+    found = [test_arriving.check(arrival_case(seed), seed, tmp_path, graphs, SHARDS) for seed in seeds]
+    assert sum(found) > 5
 
 
-def test_epsparql(graphs: StaticGraphs, tmp_path: Path) -> None:
-    found = [test_detecting.check(event_case(seed), seed, tmp_path, graphs, SHARDS) for seed in range(150)]
-    assert sum(found) > 15
+@pytest.mark.parametrize("block", spread(4, 1))
+def test_epsparql(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    seeds = range(40 * block, 40 * block + 40)
+    found = [test_detecting.check(event_case(seed), seed, tmp_path, graphs, SHARDS) for seed in seeds]
+    assert sum(found) > 5
 
 
 # --- sums ------------------------------------------------------------------------------------------------

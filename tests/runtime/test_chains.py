@@ -9,6 +9,7 @@ import pytest
 
 from tests.runtime.batches import Batches, Line
 from tests.runtime.streams import Element
+from tests.spread import spread
 
 S, T = "http://ex/s", "http://ex/t"
 PREFIX = "PREFIX : <http://ex/>"
@@ -88,7 +89,7 @@ def in_batches(
     return found
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", spread(120, 30))
 def test_random_chains_of_three_queries(seed: int) -> None:
     chance = random.Random(seed)
     streams: dict[str, list[Element]] = {}

@@ -34,6 +34,7 @@ from tests.runtime.arrivals import NO_STORE, arrive
 from tests.runtime.streams import NEW_YEAR, lines, moment
 from tests.runtime.test_clock import at
 from tests.runtime.test_streams import STREAM, query, reported, wait
+from tests.spread import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,7 +112,7 @@ def reference(streams: Sequence[Sequence[Element]], lateness: int) -> tuple[list
     return sorted(good, key=lambda item: (item.time, item.partition, item.number)), late
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", spread(60, 15))
 def test_random_partitions_and_cuts(seed: int, tmp_path: Path) -> None:
     chosen = random.Random(seed)
     lateness = chosen.choice([0, 0, 2, 5])

@@ -15,6 +15,7 @@ import pytest
 
 from rheos import Engine, UpdateError
 from rheos.terms import encode
+from tests.spread import spread
 
 REQUESTS = int(os.environ.get("UPDATE_REQUESTS", "40"))
 PREFIX = "PREFIX : <http://ex/> "
@@ -198,7 +199,7 @@ def inside(graph: str) -> str:
 # --- the comparison --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", spread(8))
 def test_random_updates(seed: int) -> None:
     writer, reference = Writer(seed), Reference()
     with Engine(execution="local") as engine:
