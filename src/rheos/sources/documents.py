@@ -22,7 +22,6 @@ from rheos.sources.clocks import OWN, Clock
 from rheos.store import formats
 from rheos.store.cutting import rename_blanks
 from rheos.store.lines import Rdf12Error, exact_term, reason_of
-from rheos.terms import encode
 
 GENERATED_AT = ox.NamedNode(GENERATED_AT_TIME)
 _DOCUMENTS = (".trig", ".jsonld")
@@ -121,6 +120,7 @@ def _times(
         named = {quad.graph_name for quad in quads if not isinstance(quad.graph_name, ox.DefaultGraph)}
         return dict.fromkeys(named, untimed), set(), [], 0
     property = ox.NamedNode(clock.name)
+    graphs = {quad.graph_name for quad in quads}
     names: dict[object, int] = {}
     insides: dict[object, int] = {}
     spoiled: set[object] = set()
@@ -130,13 +130,15 @@ def _times(
         if quad.predicate != property:
             continue
         try:
-            time, zoned = times.read_one(encode(quad.object))
+            time, zoned = times.read_one(exact_term(quad.object))
         except ValueError as error:
             bad.append(BadLine(0, str(quad), str(error)))
             continue
         names[quad.subject] = time
         without_zone += not zoned
-        if clock.kind == "property" and insides.setdefault(quad.graph_name, time) != time:
+        if clock.kind != "property" or quad.subject in graphs:
+            continue
+        if insides.setdefault(quad.graph_name, time) != time:
             bad.append(BadLine(0, str(quad), f"its graph has more than one {_name(clock)}"))
             spoiled.add(quad.graph_name)
     known = {graph: time for graph, time in (insides | names).items() if graph not in spoiled}
