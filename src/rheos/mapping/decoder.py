@@ -1,0 +1,158 @@
+"""The decoder of a stream with a CONSTRUCT or an RML mapping: messages come in, a chunk goes out.
+
+Payloads become records, records rows of fields, rows solutions of the mapping's rules, and these elements:
+each step for all records at once, in a DuckDB of this process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.execute.database import failed
+from rheos.mapping.elements import Triples, chunk_of, instantiated
+from rheos.mapping.json_fields import json_fields
+from rheos.mapping.metadata import is_metadata, metadata
+from rheos.mapping.records import DELIMITERS, Records, json_records, table_lines, table_records
+from rheos.mapping.rules import ROW, Rule
+from rheos.mapping.values import text_term
+from rheos.sources.chunks import Chunk
+from rheos.sources.clocks import Clock
+from rheos.sources.decoding import Decoder, Messages, apart, numbers_of
+from rheos.sources.times import Microseconds
+from rheos.sql.duckdb import DUCKDB
+
+_local = threading.local()
+
+
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """The DuckDB of this thread. A task has one core, and so has its DuckDB."""
+    if not hasattr(_local, "connection"):
+        _local.connection = duckdb.connect(config={"threads": 1})
+        _local.connection.execute("SET TimeZone = 'UTC'")
+    try:
+        yield _local.connection
+    except duckdb.Error as error:
+        raise failed(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class MappedDecoder(Decoder):
+    """Applies rules to records of a format: `json`, `csv` or `tsv`."""
+
+    rules: tuple[Rule, ...]
+    clock: Clock
+    format: str = "json"
+
+    def decode(self, messages: Messages, blank_prefix: str, place: str = "", *, first: bool = False) -> Chunk:
+        with database() as cursor:
+            if self.format in DELIMITERS:
+                records = table_records(messages, self.format)
+            else:
+                records = json_records(cursor, messages)
+            return self._mapped(cursor, records, blank_prefix, place, first=first)
+
+    def decode_lines(
+        self, messages: Messages, head: bytes, blank_prefix: str, place: str = "", *, first: bool = False
+    ) -> Chunk:
+        """As `decode`, for lines of a table whose columns have the names in `head`."""
+        with database() as cursor:
+            return self._mapped(
+                cursor, table_lines(messages, self.format, head), blank_prefix, place, first=first
+            )
+
+    def _mapped(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        records: Records,
+        blank_prefix: str,
+        place: str,
+        *,
+        first: bool,
+    ) -> Chunk:
+        made = [self._triples(cursor, rule, records, blank_prefix) for rule in self.rules]
+        return chunk_of(_together(made), records, self.clock, place, first=first)
+
+    def _triples(
+        self, cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records, blank_prefix: str
+    ) -> Triples:
+        view, origin = _view(cursor, rule.fields, records)
+        solutions = rule.solutions(cursor, view)
+        rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
+        if len(rows) > 1 and np.any(np.diff(rows) < 0):  # a join does not keep the order
+            order = pa.array(np.argsort(rows, kind="stable"))
+            solutions, rows = solutions.take(order), rows[order.to_numpy()]
+        s, p, o, number = instantiated(rule.template, solutions, records, origin, blank_prefix)
+        record = rows if origin is None else numbers_of(origin)[rows]
+        lines = records.line[record]
+        s, o = (_own_blanks(column, lines[number], blank_prefix) for column in (s, o))
+        time = None
+        if self.clock.kind == "field":
+            name = self.clock.name
+            time = solutions[name].combine_chunks() if name in solutions.column_names else None
+            time = pa.nulls(len(rows), pa.string()) if time is None else time
+        return Triples(s, p, o, number, record, time)
+
+
+def _own_blanks(column: pa.Array, lines: Microseconds, prefix: str) -> pa.Array:
+    """With the blank nodes that BNODE made named by their message; those of templates are already."""
+    made = pc.match_substring_regex(column, "^_:[lu][0-9a-f]{32}$")
+    return column if not pc.any(made).as_py() else pc.if_else(made, apart(column, lines, prefix), column)
+
+
+def _together(made: Sequence[Triples]) -> Triples:
+    """The triples of several rules in the order of the records."""
+    if len(made) == 1:
+        return made[0]
+    offsets = np.cumsum([0, *(len(part.record) for part in made)])
+    rows = np.concatenate([part.row + start for part, start in zip(made, offsets, strict=False)])
+    record = np.concatenate([part.record for part in made])
+    order = np.argsort(record[rows], kind="stable")
+    s, p, o = (pa.concat_arrays([part[at] for part in made]).take(pa.array(order)) for at in range(3))
+    given = [part.time for part in made if part.time is not None]
+    return Triples(s, p, o, rows[order], record, pa.concat_arrays(given) if given else None)
+
+
+def _view(
+    cursor: duckdb.DuckDBPyConnection, fields: Sequence[str], records: Records
+) -> tuple[str, pa.Array | None]:
+    """SQL of the view that a rule reads, and the record of each of its rows; None if each record is a row."""
+    own = [name for name in fields if not is_metadata(name)]
+    if records.columns is None:
+        sql, origin = json_fields(cursor, records.texts, own)
+    else:
+        sql, origin = _column_fields(cursor, records, own), None
+    columns, source = ["CAST(found.row AS VARCHAR) AS c1"], f"({sql}) AS found"
+    about = [name for name in fields if is_metadata(name)]
+    if about:
+        rows = np.arange(len(records)) if origin is None else numbers_of(origin)
+        table = metadata(records.messages.take(records.origin), records.line, about).take(pa.array(rows))
+        cursor.register("about", table.append_column("row", pa.array(np.arange(len(rows)))))
+        source += " JOIN about USING (row)"
+    for at, name in enumerate(fields, start=2):
+        column = f"about.m{about.index(name) + 1}" if is_metadata(name) else f"found.f{own.index(name) + 1}"
+        columns.append(f"{column} AS c{at}")
+    return f"SELECT {', '.join(columns)} FROM {source}", origin
+
+
+def _column_fields(cursor: duckdb.DuckDBPyConnection, records: Records, fields: Sequence[str]) -> str:
+    known = records.columns or {}
+    there = {name: known[name] for name in fields if name in known}
+    rows = pa.array(np.arange(len(records)))
+    cursor.register(
+        "columns_of", pa.table([rows, *there.values()], ["row", *(f"t{at}" for at in range(len(there)))])
+    )
+    place = {name: at for at, name in enumerate(there)}
+    columns = ["row"]
+    for at, name in enumerate(fields, start=1):
+        value = text_term(f"t{place[name]}") if name in place else DUCKDB.null
+        columns.append(f"{value} AS f{at}")
+    return f"SELECT {', '.join(columns)} FROM columns_of"
