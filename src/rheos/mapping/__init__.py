@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from rheos.errors import LoadError, RheosError
+from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.mapping.decoder import MappedDecoder
 from rheos.mapping.json_fields import name_of
 from rheos.mapping.rules import Rule, makes
@@ -60,7 +60,10 @@ def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str 
     if given.kind != "construct":
         raise RheosError(f"mappings of the kind {given.kind} are not read yet")
     more = [clock.name] if clock.kind == "field" else []
-    rule = construct(given.text, base, more)
+    try:
+        rule = construct(given.text, base, more)
+    except QuerySyntaxError as error:
+        raise LoadError(str(error), given.name) from error
     _check_time((rule,), clock, given)
     return MappedDecoder((rule,), clock, chosen)
 

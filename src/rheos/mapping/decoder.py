@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -60,10 +60,12 @@ class MappedDecoder(Decoder):
                 records = json_records(cursor, messages)
             return self._mapped(cursor, records, blank_prefix, place, first=first)
 
+    def reading(self, format: str) -> Decoder:
+        return replace(self, format="json" if format in ("ndjson", "jsonl") else format)
+
     def decode_lines(
         self, messages: Messages, head: bytes, blank_prefix: str, place: str = "", *, first: bool = False
     ) -> Chunk:
-        """As `decode`, for lines of a table whose columns have the names in `head`."""
         with database() as cursor:
             return self._mapped(
                 cursor, table_lines(messages, self.format, head), blank_prefix, place, first=first
