@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.mapping.decoder import MappedDecoder
 from rheos.mapping.json_fields import name_of
+from rheos.mapping.rml import rml_rules
 from rheos.mapping.rules import Rule, makes
 from rheos.mapping.sparql import construct
 from rheos.sources.clocks import CHOICES, Clock
@@ -57,15 +58,19 @@ def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str 
         raise RheosError(f"records with a mapping are json, ndjson, csv or tsv, not {format}")
     if clock.kind == "field":
         clock = Clock("field", name_of(clock.name))
-    if given.kind != "construct":
+    if given.kind == "context":
         raise RheosError(f"mappings of the kind {given.kind} are not read yet")
-    more = [clock.name] if clock.kind == "field" else []
-    try:
-        rule = construct(given.text, base, more)
-    except QuerySyntaxError as error:
-        raise LoadError(str(error), given.name) from error
-    _check_time((rule,), clock, given)
-    return MappedDecoder((rule,), clock, chosen)
+    if given.kind == "rml":
+        rules = rml_rules(given.text, given.name, base)
+        is_table = any(rule.items is not None and rule.items.is_table for rule in rules)
+        chosen = "csv" if is_table and format is None else chosen
+    else:
+        try:
+            rules = (construct(given.text, base, [clock.name] if clock.kind == "field" else []),)
+        except QuerySyntaxError as error:
+            raise LoadError(str(error), given.name) from error
+    _check_time(rules, clock, given)
+    return MappedDecoder(rules, clock).reading(chosen)
 
 
 def _check_time(rules: tuple[Rule, ...], clock: Clock, mapping: Mapping) -> None:

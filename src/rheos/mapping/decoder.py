@@ -10,14 +10,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rheos.errors import RheosError
 from rheos.execute.database import failed
 from rheos.mapping.elements import Triples, chunk_of, instantiated
+from rheos.mapping.items import field_of, item_fields, iterated
 from rheos.mapping.json_fields import json_fields
 from rheos.mapping.metadata import is_metadata, metadata
 from rheos.mapping.records import DELIMITERS, Records, json_records, table_lines, table_records
@@ -57,11 +60,20 @@ class MappedDecoder(Decoder):
             if self.format in DELIMITERS:
                 records = table_records(messages, self.format)
             else:
-                records = json_records(cursor, messages)
+                records = json_records(cursor, messages, spread=not self.is_rml)
             return self._mapped(cursor, records, blank_prefix, place, first=first)
 
+    @property
+    def is_rml(self) -> bool:
+        return any(rule.items is not None for rule in self.rules)
+
     def reading(self, format: str) -> Decoder:
-        return replace(self, format="json" if format in ("ndjson", "jsonl") else format)
+        chosen = "json" if format in ("ndjson", "jsonl") else format
+        for rule in self.rules:
+            if rule.items is not None and rule.items.is_table != (chosen in DELIMITERS):
+                reads = "CSV" if rule.items.is_table else "JSON"
+                raise RheosError(f"the mapping reads {reads}, and the records are {format}")
+        return replace(self, format=chosen)
 
     def decode_lines(
         self, messages: Messages, head: bytes, blank_prefix: str, place: str = "", *, first: bool = False
@@ -80,13 +92,35 @@ class MappedDecoder(Decoder):
         *,
         first: bool,
     ) -> Chunk:
-        made = [self._triples(cursor, rule, records, blank_prefix) for rule in self.rules]
+        records, rules = self._iterated(cursor, records, self._rules_for(place))
+        made = [self._triples(cursor, rule, records, blank_prefix) for rule in rules]
         return chunk_of(_together(made), records, self.clock, place, first=first)
+
+    def _rules_for(self, place: str) -> tuple[Rule, ...]:
+        """The rules about the records of a file. RML that reads several says which is about which."""
+        name = PurePath(place).name.removesuffix(".gz")
+        sources = [None if rule.items is None else rule.items.source for rule in self.rules]
+        return tuple(
+            rule
+            for rule, source in zip(self.rules, sources, strict=True)
+            if source is None or PurePath(source).name == name
+        )
+
+    def _iterated(
+        self, cursor: duckdb.DuckDBPyConnection, records: Records, rules: tuple[Rule, ...]
+    ) -> tuple[Records, tuple[Rule, ...]]:
+        """If all rules are about the items of one iterator, these are the records."""
+        iterators = {rule.items.iterator for rule in rules if rule.items is not None}
+        [iterator] = iterators if len(iterators) == 1 else [None]
+        if iterator is None or records.columns is not None:
+            return records, rules
+        found = (replace(rule, items=replace(rule.items, iterator=None)) for rule in rules if rule.items)
+        return iterated(cursor, records, iterator), tuple(found)
 
     def _triples(
         self, cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records, blank_prefix: str
     ) -> Triples:
-        view, origin = _view(cursor, rule.fields, records)
+        view, origin = _view(cursor, rule, records)
         solutions = rule.solutions(cursor, view)
         rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
         if len(rows) > 1 and np.any(np.diff(rows) < 0):  # a join does not keep the order
@@ -94,10 +128,13 @@ class MappedDecoder(Decoder):
             solutions, rows = solutions.take(order), rows[order.to_numpy()]
         s, p, o, number = instantiated(rule.template, solutions, records, origin, blank_prefix)
         record = rows if origin is None else numbers_of(origin)[rows]
-        lines = records.line[record]
-        s, o = (_own_blanks(column, lines[number], blank_prefix) for column in (s, o))
+        if rule.items is None:  # RML's blank nodes with labels are those of the whole stream
+            lines = records.line[record][number]
+            s, o = (_own_blanks(column, lines, blank_prefix) for column in (s, o))
         time = None
-        if self.clock.kind == "field":
+        if self.clock.kind == "field" and rule.items is not None:
+            time = field_of(cursor, records, self.clock.name).take(pa.array(record))
+        elif self.clock.kind == "field":
             name = self.clock.name
             time = solutions[name].combine_chunks() if name in solutions.column_names else None
             time = pa.nulls(len(rows), pa.string()) if time is None else time
@@ -114,6 +151,9 @@ def _together(made: Sequence[Triples]) -> Triples:
     """The triples of several rules in the order of the records."""
     if len(made) == 1:
         return made[0]
+    if not made:
+        nothing = pa.array([], pa.string())
+        return Triples(nothing, nothing, nothing, np.empty(0, np.int64), np.empty(0, np.int64), nothing)
     offsets = np.cumsum([0, *(len(part.record) for part in made)])
     rows = np.concatenate([part.row + start for part, start in zip(made, offsets, strict=False)])
     record = np.concatenate([part.record for part in made])
@@ -123,10 +163,13 @@ def _together(made: Sequence[Triples]) -> Triples:
     return Triples(s, p, o, rows[order], record, pa.concat_arrays(given) if given else None)
 
 
-def _view(
-    cursor: duckdb.DuckDBPyConnection, fields: Sequence[str], records: Records
-) -> tuple[str, pa.Array | None]:
+def _view(cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records) -> tuple[str, pa.Array | None]:
     """SQL of the view that a rule reads, and the record of each of its rows; None if each record is a row."""
+    fields = rule.fields
+    if rule.items is not None:
+        sql, origin = item_fields(cursor, records, rule.items)
+        columns = [f"f{at} AS c{at + 1}" for at in range(1, len(fields) + 1)]
+        return f"SELECT CAST(row AS VARCHAR) AS c1, {', '.join(columns)} FROM ({sql})", origin
     own = [name for name in fields if not is_metadata(name)]
     if records.columns is None:
         sql, origin = json_fields(cursor, records.texts, own)

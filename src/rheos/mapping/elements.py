@@ -19,7 +19,7 @@ from rheos.algebra.nodes import Term, TriplePattern
 from rheos.mapping import moments
 from rheos.mapping.moments import NO_TIME
 from rheos.mapping.records import Records
-from rheos.mapping.rules import ROW
+from rheos.mapping.rules import ITEM, ROW
 from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
 from rheos.sources.clocks import GENERATED_AT, Clock
 from rheos.sources.decoding import numbers_of, outside_times
@@ -76,12 +76,17 @@ def instantiated(
 
 
 def _labels(solutions: pa.Table, records: Records, origin: pa.Array | None) -> pa.Array:
-    """What tells solutions apart: the line of the record, and the solution's number among its message's."""
+    """What tells solutions apart: the line of the record, and the solution's number among its message's; of
+    items, that of the item."""
     rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
     record = rows if origin is None else numbers_of(origin)[rows]
     line = pa.array(records.line[record]).cast(pa.string())
     message = records.origin[record]
-    number = pa.array(np.arange(solutions.num_rows) - np.searchsorted(message, message)).cast(pa.string())
+    if ITEM in solutions.column_names:
+        number = solutions[ITEM].combine_chunks()
+    else:
+        turn = np.arange(solutions.num_rows) - np.searchsorted(message, message)
+        number = pa.array(turn).cast(pa.string())
     return pc.binary_join_element_wise(line, number, "_")
 
 

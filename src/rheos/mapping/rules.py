@@ -14,15 +14,31 @@ import pyarrow as pa
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import Kept, Node, Term, TriplePattern
-from rheos.execute.database import run, run_query
+from rheos.execute.database import run
+from rheos.mapping.jsonpath import JsonPath
 from rheos.sql.context import Context
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.functions import hashes
 from rheos.sql.patterns import Compiler
 from rheos.sql.statement import rows_of
 
 FIELDS = "fields"
 # The number of a row, as text: a variable that nobody can write.
 ROW = "row number"
+# The number of an item that an iterator has found, likewise.
+ITEM = "item number"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """How RML finds fields: an iterator finds items in a record, and each path a field in an item. The paths
+    of a table are the names of its columns. `source` is the name of the file that has the records, if it
+    matters."""
+
+    iterator: JsonPath | None
+    paths: tuple[JsonPath, ...]
+    is_table: bool = False
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +49,14 @@ class Rule:
     sql: str
     columns: tuple[str, ...]
     template: tuple[TriplePattern, ...]
+    items: Items | None = None
 
     def solutions(self, cursor: duckdb.DuckDBPyConnection, view: str) -> pa.Table:
         """The solutions over a view that is given as SQL."""
         run(cursor, f"CREATE OR REPLACE TEMP VIEW {FIELDS} AS {view}")
-        return run_query(cursor, self.sql).to_arrow_table().rename_columns(list(self.columns))
+        if "rheos_sha" in self.sql:
+            hashes.register(cursor)
+        return run(cursor, self.sql).to_arrow_table().rename_columns(list(self.columns))
 
 
 def record(fields: Sequence[str]) -> Kept:
@@ -46,14 +65,18 @@ def record(fields: Sequence[str]) -> Kept:
 
 
 def rule(
-    pattern: Node, template: Sequence[TriplePattern], fields: Sequence[str], more: Sequence[str]
+    pattern: Node,
+    template: Sequence[TriplePattern],
+    fields: Sequence[str],
+    more: Sequence[str] = (),
+    items: Items | None = None,
 ) -> Rule:
     """The rule of a pattern over records. Of its solutions, what the template and `more` ask for is kept."""
     compiler = Compiler(DUCKDB)
     relation = compiler.node(pattern, Context(None))
     wanted = dict.fromkeys((ROW, *more, *variables(template)))
     columns = tuple(name for name in wanted if name in relation.variables)
-    return Rule(tuple(fields), rows_of(relation, columns, compiler), columns, tuple(template))
+    return Rule(tuple(fields), rows_of(relation, columns, compiler), columns, tuple(template), items)
 
 
 def variables(template: Sequence[TriplePattern]) -> list[str]:
