@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from rheos.errors import LoadError, QuerySyntaxError, RheosError
+from rheos.mapping.context import ContextDecoder, context_of
 from rheos.mapping.decoder import MappedDecoder
 from rheos.mapping.json_fields import name_of
 from rheos.mapping.rml import rml_rules
@@ -49,6 +50,13 @@ class Mapping:
         except UnicodeDecodeError:
             raise LoadError("the mapping is not UTF-8", name) from None
 
+    @classmethod
+    def of(cls, text: str, name: str = "the mapping") -> Mapping:
+        """The mapping that somebody wrote, whose text shows its kind."""
+        if text.lstrip()[:1] in ("{", "["):
+            return cls(text, "context", name)
+        return cls(text, "rml" if "http://w3id.org/rml/" in text else "construct", name)
+
 
 def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str | None, base: str) -> Decoder:
     """The decoder of a stream with a mapping. RheosError says what is wrong with that, and where."""
@@ -59,7 +67,7 @@ def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str 
     if clock.kind == "field":
         clock = Clock("field", name_of(clock.name))
     if given.kind == "context":
-        raise RheosError(f"mappings of the kind {given.kind} are not read yet")
+        return ContextDecoder(context_of(given.text, given.name), clock, base).reading(chosen)
     if given.kind == "rml":
         rules = rml_rules(given.text, given.name, base)
         is_table = any(rule.items is not None and rule.items.is_table for rule in rules)

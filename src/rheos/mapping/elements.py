@@ -177,6 +177,11 @@ def _times(
     said = np.flatnonzero(numbers_of(pc.equal(triples.p, f"<{clock.name}>")).astype(bool))
     found = moments.read(triples.o.take(pa.array(said)))
     times, timed, without_zone = _told(found, triples.row[said], rows, triples, faults)
+    other = np.flatnonzero(found.microseconds != times[triples.row[said]])
+    for row in triples.row[said[other]]:
+        if timed[row]:
+            faults.setdefault(int(triples.record[row]), f"it has more than one time by <{clock.name}>")
+            timed[row] = False
     if timed.all():
         return times, timed, without_zone
     # Rows without a time have that of their record, if it has only one.
