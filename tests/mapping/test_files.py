@@ -111,10 +111,17 @@ def test_a_source_of_its_own_takes_no_mapping(tmp_path: Path) -> None:
         open_source(source, "http://ex/s", tmp_path, follow=False, time="arrival")
 
 
-def test_two_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text("a b,a_b\n1,2\n")
-    with pytest.raises(RheosError, match="two columns have the same name: a_b"):
-        everything(FileSource.of(tmp_path / "s.csv", decoding=MAPPING))
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [("a b,a_b", "two columns have the same name: a_b"), ('a,"b', "unexpected end of data")],
+)
+def test_names_of_columns_that_cannot_be_used(tmp_path: Path, head: str, reason: str) -> None:
+    (tmp_path / "s.csv").write_text(f"{head}\n1,2\n\n3,4\n")
+    [chunk] = everything(FileSource.of(tmp_path / "s.csv", decoding=MAPPING))
+    assert [(item.line, item.text, item.reason) for item in chunk.bad] == [
+        (2, "1,2", reason),
+        (4, "3,4", reason),
+    ]
 
 
 @pytest.mark.parametrize("name", ["nothing.rq", "mapping.txt", "mapping"])
