@@ -6,6 +6,7 @@ each step for all records at once, in a DuckDB of this process.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rheos import memory
 from rheos.errors import RheosError
 from rheos.execute.database import failed
 from rheos.mapping.elements import Triples, chunk_of, instantiated
@@ -37,9 +39,11 @@ _local = threading.local()
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The DuckDB of this thread. A task has one core, and so has its DuckDB."""
+    """The DuckDB of this thread. A task has one core, and so has its DuckDB, with that core's memory."""
     if not hasattr(_local, "connection"):
-        _local.connection = duckdb.connect(config={"threads": 1})
+        most = memory.of_task({}, True, os.cpu_count() or 1)
+        settings = {"threads": 1, "memory_limit": f"{most}B", "temp_directory": str(memory.spill_folder())}
+        _local.connection = duckdb.connect(config=settings)
         _local.connection.execute("SET TimeZone = 'UTC'")
     try:
         yield _local.connection

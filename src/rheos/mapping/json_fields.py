@@ -106,13 +106,14 @@ def _named(name: str, keys: Mapping[str, list[str]] | None) -> list[str]:
 def _at_once(fields: Sequence[str], paths: Mapping[str, list[tuple[str, ...]]]) -> str:
     every = list(dict.fromkeys(path for name in fields for path in paths[name]))
     number = {path: at for at, path in enumerate(every, start=1)}
-    columns = ["row"]
+    columns, values = ["row"], ["row"]
     for at, name in enumerate(fields, start=1):
-        values = [f"found[{number[path]}]" for path in paths[name]]
-        columns.append(f"{json_term(_first(values))} AS f{at}")
+        values.append(f"{_first([f'found[{number[path]}]' for path in paths[name]])} AS v{at}")
+        columns.append(f"{json_term(f'v{at}')} AS f{at}")
     wanted = ", ".join(_pointer(path) for path in every)
     extracted = f"CAST(json_extract(text, [{wanted}]) AS VARCHAR[])" if every else "CAST([] AS VARCHAR[])"
-    return f"SELECT {', '.join(columns)} FROM (SELECT row, {extracted} AS found FROM {TEXTS})"
+    source = f"SELECT {', '.join(values)} FROM (SELECT row, {extracted} AS found FROM {TEXTS})"
+    return f"SELECT {', '.join(columns)} FROM ({source})"
 
 
 def _by_level(
