@@ -104,6 +104,11 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, decoding: Decod
         FileSource.of(tmp_path / name, decoding=decoding)
 
 
+def test_standard_input_that_is_rdf_has_its_own_times(tmp_path: Path) -> None:
+    with pytest.raises(RheosError, match="lines of standard input have a time each"):
+        open_source("-", "http://ex/s", tmp_path, follow=False, time="property:http://ex/at")
+
+
 def test_a_source_of_its_own_takes_no_mapping(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(CSV)
     source = FileSource.of(tmp_path / "s.csv", decoding=MAPPING)

@@ -24,6 +24,8 @@ from rheos.store import formats
 from tests.runtime.arrivals import arrive
 from tests.runtime.streams import NEW_YEAR, line, lines
 
+STREAM = Decoding(base="http://ex/s")
+
 
 def elements(text: str) -> pa.RecordBatch:
     chunk = read_lines(text.encode(), "b1_", untimed=UNTIMED)
@@ -196,7 +198,7 @@ def test_files_that_have_been_read_go(log: PushLog, monkeypatch: pytest.MonkeyPa
 def test_a_stream_that_is_too_far_behind_takes_no_more(log: PushLog) -> None:
     def push_one(number: int) -> int:
         body = line("a", "p", f"o{number}", number).encode()
-        return accept(log, Decoding(base="http://ex/s"), body, "application/n-quads", backlog=200).elements
+        return accept(log, STREAM, body, "application/n-quads", backlog=200).elements
 
     assert [push_one(1), push_one(2)] == [1, 1]
     assert log.backlog == log.position > 200
@@ -214,7 +216,7 @@ def test_who_comes_after_the_end_is_told(log: PushLog) -> None:
     with pytest.raises(Problem) as refused:
         accept(
             log,
-            Decoding(base="http://ex/s"),
+            STREAM,
             line("a", "p", "b", 1).encode(),
             "application/n-quads",
             backlog=200,
@@ -269,7 +271,7 @@ def letters(source: PushSource) -> list[tuple[str, int, str]]:
 
 
 def push_text(log: PushLog, text: str, **clock: int) -> Accepted:
-    return accept(log, Decoding(base="http://ex/s"), text.encode(), "application/n-quads", 1 << 20, **clock)
+    return accept(log, STREAM, text.encode(), "application/n-quads", 1 << 20, **clock)
 
 
 def test_elements_too_far_ahead_are_not_taken(log: PushLog) -> None:

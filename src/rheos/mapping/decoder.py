@@ -42,8 +42,9 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
     """The DuckDB of this thread. A task has one core, and so has its DuckDB, with that core's memory."""
     if not hasattr(_local, "connection"):
         most = memory.of_task({}, True, os.cpu_count() or 1)
-        settings = {"threads": 1, "memory_limit": f"{most}B", "temp_directory": str(memory.spill_folder())}
-        _local.connection = duckdb.connect(config=settings)
+        _local.connection = duckdb.connect(
+            config={"threads": 1, "memory_limit": f"{most}B", "temp_directory": str(memory.spill_folder())}
+        )
         _local.connection.execute("SET TimeZone = 'UTC'")
     try:
         yield _local.connection
