@@ -240,6 +240,17 @@ def test_bad_records_are_dead_letters_with_their_reason_and_text() -> None:
     assert found.bad[4].text == '{"v": 3, "t": "noon"}'
 
 
+def test_records_that_are_nested_too_deeply_are_dead_letters() -> None:
+    deep, text = b'{"v": ' + b"[" * 9000 + b"1" + b"]" * 9000 + b"}", "[{" * 500
+    wide = {"v": [{"w": [number]} for number in range(300)], "text": text}
+    found = mapped("CONSTRUCT { :s :p ?v_w } WHERE {}", deep, b"[" * 9000, wide)
+    assert len(objects(found)) == 300
+    assert reasons(found) == [
+        (1, "JSON that is nested deeper than 100 levels is not read"),
+        (2, "JSON that is nested deeper than 100 levels is not read"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [

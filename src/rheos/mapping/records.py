@@ -23,6 +23,7 @@ from rheos.execute.database import run
 from rheos.mapping.json_fields import name_of
 from rheos.sources.chunks import BadLine
 from rheos.sources.decoding import Messages, all_bytes, numbers_of
+from rheos.sources.nesting import TOO_DEEP, too_deep
 from rheos.sources.times import Microseconds
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -55,6 +56,13 @@ def json_records(cursor: duckdb.DuckDBPyConnection, messages: Messages, *, sprea
     """The records of payloads that are JSON. The items of an array are records, if they shall be `spread`."""
     bad: list[BadLine] = []
     texts, kept = _texts(messages, bad)
+    deep = too_deep(texts)
+    if deep:
+        bad += [
+            BadLine(int(messages.lines[kept[row]]), messages.text(int(kept[row])), TOO_DEEP) for row in deep
+        ]
+        fine = np.delete(np.arange(len(texts)), deep)
+        texts, kept = texts.take(pa.array(fine)), kept[fine]
     if not len(texts):
         return Records(messages, kept, messages.lines[kept], texts, bad=bad)
     cursor.register(_TEXTS, pa.table([texts], ["text"]))
