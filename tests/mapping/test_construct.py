@@ -240,6 +240,13 @@ def test_bad_records_are_dead_letters_with_their_reason_and_text() -> None:
     assert found.bad[4].text == '{"v": 3, "t": "noon"}'
 
 
+def test_arrays_with_too_many_combinations_are_dead_letters() -> None:
+    many = {name: list(range(1000)) for name in "abc"}
+    found = mapped("CONSTRUCT { :s :p ?a, ?b, ?c } WHERE {}", {"a": 1}, many, {"b": [2, 3]})
+    assert len(objects(found)) == 3
+    assert reasons(found) == [(2, "the arrays of the record have more than 100,000 combinations")]
+
+
 def test_records_that_are_nested_too_deeply_are_dead_letters() -> None:
     deep, text = b'{"v": ' + b"[" * 9000 + b"1" + b"]" * 9000 + b"}", "[{" * 500
     wide = {"v": [{"w": [number]} for number in range(300)], "text": text}

@@ -69,6 +69,7 @@ def test_the_time_may_be_a_field() -> None:
         ("{", "the context is no JSON"),
         ('{"@context": "http://schema.org/"}', "nothing is fetched from elsewhere"),
         ('{"@context": {"a": 5}}', "the context cannot be used"),
+        ('{"a":' * 9000 + "1" + "}" * 9000, "nested deeper than 100 levels"),
     ],
 )
 def test_a_context_that_cannot_be_used(context: str, reason: str) -> None:

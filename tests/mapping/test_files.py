@@ -44,6 +44,13 @@ def test_lines_are_cut_at_any_byte(tmp_path: Path, name: str, text: str, part: i
     assert sum(chunk.lines for chunk in found) == text.count("\n")
 
 
+def test_the_same_parts_give_the_same_elements_again(tmp_path: Path) -> None:
+    (tmp_path / "s.ndjson").write_text(NDJSON)
+    source = FileSource.of(tmp_path / "s.ndjson", "b", decoding=MAPPING)
+    first, again = (everything(source, most=9000, part=1000) for _ in range(2))
+    assert all(a.elements.equals(b.elements) for a, b in zip(first, again, strict=True))
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [

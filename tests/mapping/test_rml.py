@@ -74,6 +74,16 @@ def test_new_blank_nodes_are_one_for_each_item() -> None:
     assert subjects[0] == subjects[1] != subjects[2]
 
 
+def test_references_with_too_many_combinations_are_dead_letters() -> None:
+    text = SENSORS.replace("{id}", "{id[*]}").replace('"v"', '"v[*]"')
+    many = b'{"id": [%s], "v": [%s]}' % ((b",".join(b"%d" % n for n in range(400)),) * 2)
+    found = mapped(text, b'{"r": [' + many + b', {"id": ["a", "b"], "v": ["x"]}]}')
+    assert triples(found) == ['<a> <v> "x"', '<b> <v> "x"']
+    assert [item.reason for item in found.bad] == [
+        "the arrays of the record have more than 100,000 combinations"
+    ]
+
+
 def test_columns_of_csv_are_references(tmp_path: Path) -> None:
     text = """:m rml:logicalSource [ rml:source "s.csv" ; rml:referenceFormulation rml:CSV ] ;
       rml:subjectMap [ rml:template "http://ex/{Sensor Id}" ; rml:class :Sensor ] ;

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import Term, TriplePattern
 from rheos.mapping import moments
+from rheos.mapping.json_fields import TOO_MANY
 from rheos.mapping.moments import NO_TIME
 from rheos.mapping.records import Records
 from rheos.mapping.rules import ITEM, ROW
@@ -31,7 +32,7 @@ _Flags = npt.NDArray[np.bool_]
 
 class Triples(NamedTuple):
     """Triples in the order of their rows: the terms, the row of each, and the record of each row. `time` is a
-    term for each row, if the clock is a field."""
+    term for each row, if the clock is a field. The records of `refused` have too many rows."""
 
     s: pa.Array
     p: pa.Array
@@ -39,6 +40,7 @@ class Triples(NamedTuple):
     row: Microseconds
     record: Microseconds
     time: pa.Array | None = None
+    refused: tuple[int, ...] = ()
 
 
 def instantiated(
@@ -127,9 +129,11 @@ def _iri(column: pa.Array) -> pa.Array:
 def chunk_of(triples: Triples, records: Records, clock: Clock, place: str, *, first: bool) -> Chunk:
     """The chunk of the triples of records. The records of which nothing is taken are dead letters."""
     rows = len(triples.record)
-    faults: dict[int, str] = {}  # by record
+    faults = dict.fromkeys(triples.refused, TOO_MANY)  # by record
     times, timed, without_zone = _times(triples, records, clock, faults)
     kept = timed[triples.row] if rows else np.empty(0, bool)
+    if triples.refused:
+        kept &= ~np.isin(triples.record[triples.row], np.array(triples.refused))
     if clock.kind == "own":  # it says when, and is not what is said
         kept &= ~numbers_of(pc.equal(triples.p, f"<{GENERATED_AT}>")).astype(bool)
     for record in np.unique(triples.record[np.flatnonzero(~timed)]) if rows else ():
