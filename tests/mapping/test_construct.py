@@ -100,6 +100,16 @@ def test_arrays_give_a_row_for_each_item() -> None:
     assert found.bad == ()
 
 
+def test_a_record_says_the_same_once_at_a_time() -> None:
+    """However it comes to say it twice: by its rows or its template, and beside records that say nothing."""
+    query = "CONSTRUCT { :s :p ?v_x, ?w } WHERE { FILTER(BOUND(?w)) }"
+    found = mapped(query, {}, {}, {"v": [{"x": 1}, {"x": 1}], "w": 1}, {"v": {"x": 2}, "w": 2})
+    assert found.elements.column("line").to_pylist() == [3, 4]
+    timed = [{"x": 1, "t": 1}, {"x": 1, "t": 2}, {"x": 1, "t": 2}]
+    found = mapped("CONSTRUCT { :s :p ?v_x } WHERE {}", {"v": timed}, clock="field:v.t")
+    assert [second + NEW_YEAR for second in seconds(found)] == [1, 2]
+
+
 def test_an_array_of_records_is_many_records() -> None:
     found = mapped("CONSTRUCT { :s :p ?v } WHERE {}", [{"v": 1}, {"w": 2}, [{"v": 3}]], [], {"v": 4})
     assert [item[1] for item in objects(found)] == ["1", "3", "4"]

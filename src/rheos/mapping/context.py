@@ -64,7 +64,7 @@ class ContextDecoder(Decoder):
         place_of[good] = np.arange(len(good))
         time = None if time is None else time.take(pa.array(good))
         triples = Triples(s, p, o, place_of[record], np.arange(len(good)), time)
-        return chunk_of(triples, kept, self.clock, place, first=first)
+        return chunk_of(triples, kept, self.clock, place, first=first, repeats=True)
 
     def _quads(
         self, records: Records, rows: np.ndarray[tuple[int], np.dtype[np.int64]], bad: dict[int, str]

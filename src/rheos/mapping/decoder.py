@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from rheos import memory
 from rheos.errors import RheosError
 from rheos.execute.database import failed
-from rheos.mapping.elements import Triples, chunk_of, instantiated
+from rheos.mapping.elements import Triples, chunk_of, instantiated, may_repeat
 from rheos.mapping.items import field_of, item_fields, iterated
 from rheos.mapping.json_fields import Fields, json_fields
 from rheos.mapping.metadata import is_metadata, metadata
@@ -99,7 +99,8 @@ class MappedDecoder(Decoder):
     ) -> Chunk:
         records, rules = self._iterated(cursor, records, self._rules_for(place))
         made = [self._triples(cursor, rule, records, blank_prefix) for rule in rules]
-        return chunk_of(_together(made), records, self.clock, place, first=first)
+        repeats = any(may_repeat(rule.template) for rule in rules)
+        return chunk_of(_together(made), records, self.clock, place, first=first, repeats=repeats)
 
     def _rules_for(self, place: str) -> tuple[Rule, ...]:
         """The rules about the records of a file. RML that reads several says which is about which."""
