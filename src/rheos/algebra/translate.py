@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -56,6 +57,8 @@ from rheos.syntax import ast
 from rheos.syntax.scope import aggregates, nodes
 
 UNIT = BGP()
+
+_SCHEME = re.compile(r'"[A-Za-z][A-Za-z0-9+.-]*:')
 
 # The timestamp function of the published C-SPARQL engine.
 TIMESTAMP = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
@@ -257,7 +260,7 @@ class Translator:
 
     def group_and_filter(self, group: ast.Group) -> tuple[Node, Expression | None]:
         """The pattern of a group, and the conjunction of the filters that stand in the group itself."""
-        pattern: Node = UNIT
+        pattern = self.beginning()
         filters: list[Expression] = []
         for element in group.elements:
             match element:
@@ -272,6 +275,10 @@ class Translator:
                 case _:
                     pattern = join(pattern, self.element(element))
         return pattern, conjunction(filters)
+
+    def beginning(self) -> Node:
+        """What a group begins with: one solution that binds nothing, unless a language knows more."""
+        return UNIT
 
     def element(self, element: ast.Pattern) -> Node:
         match element:
@@ -400,7 +407,7 @@ class Translator:
         raise QuerySyntaxError(message, self.names.text, call.position)
 
     def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
-        if name in ("IRI", "URI"):
+        if name in ("IRI", "URI") and not is_absolute(arguments[0]):
             # A relative argument is resolved against the base, which the algebra no longer knows.
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
         if name == "BNODE" and arguments:
@@ -421,6 +428,14 @@ class Translator:
         grouped, self.grouped = self.grouped, None
         yield
         self.grouped = grouped
+
+
+def is_absolute(text: Expression) -> bool:
+    """Whether a text certainly begins with the scheme of an IRI: then no base can change it."""
+    match text:
+        case Call("CONCAT", (Constant(first), *_)):
+            return _SCHEME.match(first) is not None
+    return False
 
 
 def join(left: Node, right: Node) -> Node:

@@ -1,12 +1,14 @@
 """RDF documents as stream elements: TriG, JSON-LD or N-Quads come in, a chunk goes out.
 
 The triples of a named graph are elements; their time is the object of prov:generatedAtTime of the graph's
-name, which is said in the default graph or in any other. Graphs come in the order of the document.
+name, which is said in the default graph or in any other, or what else the stream's clock is. Graphs come in
+the order of the document.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import numpy as np
@@ -15,12 +17,14 @@ import pyoxigraph as ox
 
 from rheos.sources import times
 from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
+from rheos.sources.clocks import GENERATED_AT as GENERATED_AT_TIME
+from rheos.sources.clocks import OWN, Clock
+from rheos.sources.nesting import TOO_DEEP, is_too_deep
 from rheos.store import formats
 from rheos.store.cutting import rename_blanks
 from rheos.store.lines import Rdf12Error, exact_term, reason_of
-from rheos.terms import encode
 
-GENERATED_AT = ox.NamedNode("http://www.w3.org/ns/prov#generatedAtTime")
+GENERATED_AT = ox.NamedNode(GENERATED_AT_TIME)
 _DOCUMENTS = (".trig", ".jsonld")
 _LOOKED_AT = 100
 _SIP = 1 << 16
@@ -62,14 +66,17 @@ def read_document(
     format: ox.RdfFormat | None = None,
     base: str | None = None,
     untimed: int | None = None,
+    clock: Clock = OWN,
 ) -> Chunk:
     """The elements of a document. One that cannot be read is bad as a whole.
 
     Format and base are those of a file of that path, if they are not given. `untimed` is the time of triples
-    that have none, if that is allowed.
+    that have none, if that is allowed; if the `clock` is outside of the document, it is that of all.
     """
     format = format or formats.by_path(path)
     base = None if format == formats.N_QUADS else base or "file://" + os.path.abspath(path)
+    if format == formats.JSON_LD and is_too_deep(data):
+        return Chunk(no_elements(), path, bad=(BadLine(0, "", TOO_DEEP),))
     try:
         quads = list(ox.parse(data, format, base_iri=base))
         terms = [[exact_term(term) for term in (q.subject, q.predicate, q.object)] for q in quads]
@@ -77,16 +84,7 @@ def read_document(
         return Chunk(no_elements(), path, bad=(BadLine(error.lineno or 0, "", reason_of(error)),))
     except Rdf12Error as error:
         return Chunk(no_elements(), path, bad=(BadLine(0, "", str(error)),))
-    known: dict[object, int] = {}
-    bad: list[BadLine] = []
-    without_zone = 0
-    for quad in quads:
-        if quad.predicate == GENERATED_AT:
-            try:
-                known[quad.subject], zoned = times.read_one(encode(quad.object))
-                without_zone += not zoned
-            except ValueError as error:
-                bad.append(BadLine(0, str(quad), str(error)))
+    known, spoiled, bad, without_zone = _times(quads, clock, untimed)
     graphs = {quad.graph_name for quad in quads}
     rows: list[int] = []
     found: list[int] = []
@@ -94,13 +92,15 @@ def read_document(
         if quad.graph_name in known:
             rows.append(number)
             found.append(known[quad.graph_name])
+        elif quad.graph_name in spoiled:
+            pass
         elif quad.subject in graphs or quad.predicate == GENERATED_AT:
             pass  # what is said of a graph is about the stream, not in it
         elif untimed is not None:
             rows.append(number)
             found.append(untimed)
         else:
-            bad.append(BadLine(0, str(quad), "the triple is in no graph that has a prov:generatedAtTime"))
+            bad.append(BadLine(0, str(quad), f"the triple is in no graph that has a {_name(clock)}"))
     moments = np.array(found, np.int64)
     columns = [
         rename_blanks(pa.array([terms[number][place] for number in rows], pa.string()), blank_prefix)
@@ -108,3 +108,45 @@ def read_document(
     ]
     batch = elements(columns, moments, moments, np.zeros(len(rows), np.int64))
     return Chunk(batch, path, 0, True, tuple(bad), without_zone)
+
+
+def _times(
+    quads: Sequence[ox.Quad], clock: Clock, untimed: int | None
+) -> tuple[dict[object, int], set[object], list[BadLine], int]:
+    """The time of each graph by its name, the graphs with several, why, and how many times had no zone.
+
+    A property tells the time of the graph whose name has it, or of the graph in which it is. The
+    prov:generatedAtTime of a name inside of another graph is that of the name alone.
+    """
+    if clock.is_outside:
+        assert untimed is not None
+        named = {quad.graph_name for quad in quads if not isinstance(quad.graph_name, ox.DefaultGraph)}
+        return dict.fromkeys(named, untimed), set(), [], 0
+    property = ox.NamedNode(clock.name)
+    graphs = {quad.graph_name for quad in quads}
+    names: dict[object, int] = {}
+    insides: dict[object, int] = {}
+    spoiled: set[object] = set()
+    bad: list[BadLine] = []
+    without_zone = 0
+    for quad in quads:
+        if quad.predicate != property:
+            continue
+        try:
+            time, zoned = times.read_one(exact_term(quad.object))
+        except ValueError as error:
+            bad.append(BadLine(0, str(quad), str(error)))
+            continue
+        names[quad.subject] = time
+        without_zone += not zoned
+        if clock.kind != "property" or quad.subject in graphs:
+            continue
+        if insides.setdefault(quad.graph_name, time) != time:
+            bad.append(BadLine(0, str(quad), f"its graph has more than one {_name(clock)}"))
+            spoiled.add(quad.graph_name)
+    known = {graph: time for graph, time in (insides | names).items() if graph not in spoiled}
+    return known, spoiled, bad, without_zone
+
+
+def _name(clock: Clock) -> str:
+    return "prov:generatedAtTime" if clock.name == GENERATED_AT.value else f"<{clock.name}>"

@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any
 from rheos import filesystems
 from rheos.errors import LoadError, RheosError
 from rheos.sources.base import Source
+from rheos.sources.decoding import Decoding
 from rheos.sources.files import FileSource
+from rheos.sources.record_files import record_files
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
+    from rheos.mapping import Mapping
     from rheos.sources.frames import Frame
 
 STANDARD_INPUT = "-"
 
-# How URLs are opened: a function of the URL and the prefix for blank nodes, by scheme. More can be put here.
-SCHEMES: dict[str, Callable[[str, str], Source]] = {}
+# How URLs are opened: a function of the URL, the prefix for blank nodes, and what is said of the payloads, by
+# scheme. More can be put here.
+SCHEMES: dict[str, Callable[[str, str, Decoding], Source]] = {}
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 
@@ -32,31 +36,44 @@ def blank_prefix(stream: str) -> str:
     return f"s{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}_"
 
 
-def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source | Frame:
-    """The source of a stream (its IRI); standard input will be copied into the folder `spool`."""
-    prefix = blank_prefix(stream)
+def open_source(
+    given: Any,
+    stream: str,
+    spool: Path,
+    *,
+    follow: bool,
+    mapping: str | os.PathLike[str] | Mapping | None = None,
+    time: str | None = None,
+) -> Source | Frame:
+    """The source of a stream (its IRI); standard input will be copied into the folder `spool`. With a
+    `mapping` it has records that are not RDF; `time` is what stands for their time."""
+    prefix, decoding = blank_prefix(stream), Decoding(mapping, time, stream)
     if isinstance(given, Source):
+        if mapping is not None or time is not None:
+            raise RheosError("a Source makes elements by itself: it takes neither a mapping nor a time")
         return given
     if isinstance(given, str | os.PathLike):
         text = os.fspath(given)
         if text == STANDARD_INPUT:
-            return Spool(str(spool), prefix)
+            if mapping is None and time is not None:
+                raise RheosError("lines of standard input have a time each, unless they have a mapping")
+            return Spool(str(spool), prefix, record_files(decoding, "standard input"))
         match = _SCHEME.fullmatch(text)
         if match and match[1].lower() == "file":
-            return FileSource.of(match[2], prefix, follow=follow)
+            return FileSource.of(match[2], prefix, follow=follow, decoding=decoding)
         if match and match[1].lower() in filesystems.SCHEMES:
-            return FileSource.of(text, prefix, follow=follow)
+            return FileSource.of(text, prefix, follow=follow, decoding=decoding)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:
                 others = ", ".join(f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES]))
                 raise LoadError(f"there is no source for {match[1]}:// (there is {others})", text)
-            return known(text, prefix)
-        return FileSource.of(text, prefix, follow=follow)
+            return known(text, prefix, decoding)
+        return FileSource.of(text, prefix, follow=follow, decoding=decoding)
     if type(given).__name__ == "DataFrame" and hasattr(given, "isStreaming"):
         from rheos.sources.frames import checked
 
-        return checked(given, f"<{stream}>", prefix)
+        return checked(given, f"<{stream}>", prefix, decoding)
     raise RheosError(
         f"a stream comes from a path, '-', a URL, a Source or a streaming DataFrame, not {given!r}"
     )

@@ -39,6 +39,8 @@ from rheos.terms import iri
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from rheos.mapping import Mapping
+
 
 class Streaming:
     """Streams, registered queries, and the run that goes on.
@@ -90,6 +92,8 @@ class Streaming:
         idle: float | None,
         follow: bool,
         ahead: int | Literal["auto"] | None = "auto",
+        mapping: str | os.PathLike[str] | Mapping | None = None,
+        time: str | None = None,
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -99,7 +103,12 @@ class Streaming:
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
         opened = open_source(
-            source, absolute(name), self.location.folder / "spool" / _file_name(name), follow=follow
+            source,
+            absolute(name),
+            self.location.folder / "spool" / _file_name(name),
+            follow=follow,
+            mapping=mapping,
+            time=time,
         )
         if isinstance(opened, Source):
             # What is replayed is judged by no clock.

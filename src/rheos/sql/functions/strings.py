@@ -134,6 +134,13 @@ def encode(scope: Scope, value: Value) -> Value:
     return TextValue(scope, scope.dialect.encode_for_uri(value.text.lexical))
 
 
+def encode_as_iri(scope: Scope, value: Value) -> Value:
+    """What RML does to a value in the template of an IRI. No query can say this."""
+    if value.text is None:
+        return ErrorValue(scope)
+    return TextValue(scope, scope.dialect.encode_for_iri(once(scope, value.text.lexical)))
+
+
 def concat(scope: Scope, *values: Value) -> Value:
     """CONCAT keeps a language tag that all of its arguments have."""
     texts = [value.text for value in values]
@@ -178,6 +185,7 @@ FUNCTIONS: dict[str, Function] = {
     "STRBEFORE": before,
     "STRAFTER": after,
     "ENCODE_FOR_URI": encode,
+    "ENCODE_FOR_IRI": encode_as_iri,
     "CONCAT": concat,
     "LANGMATCHES": language_matches,
 }
