@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.cqels import ANY_STREAM, translate_cqels
 from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.entailment import ENTAILMENTS, entailing, told
@@ -26,7 +27,7 @@ from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
-from rheos.execute.session import adopt, start, stop
+from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
 from rheos.sql.functions import hashes
@@ -93,6 +94,9 @@ class Engine:
 
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
+
+    Sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a list, any. At
+    the end of a run they have `drain` seconds to take what they have not.
     """
 
     def __init__(
@@ -111,6 +115,8 @@ class Engine:
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
         hosting: Hosting | None = None,
+        allow: Iterable[str] | None = None,
+        drain: float = 60.0,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -129,6 +135,8 @@ class Engine:
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
+        self._drain = drain
+        self._allowed = Allowed.of(allow)
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -306,7 +314,7 @@ class Engine:
 
     def dataframe(self, table: pa.Table) -> DataFrame:
         """An answer as a Spark DataFrame."""
-        return self.session().createDataFrame(table)
+        return frame_of(self.session(), table)
 
     # --- streams ---------------------------------------------------------------------------------
 
@@ -389,7 +397,8 @@ class Engine:
         )
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""
+        """Run until all streams have ended, or for `timeout` seconds; whether they have ended. SinkError if a
+        sink has not taken all answers then."""
         return self.streaming.run(timeout)
 
     def start(self) -> None:
@@ -426,6 +435,8 @@ class Engine:
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,
                 hosting=self._hosting,
+                drain=self._drain,
+                allowed=self._allowed,
             )
         return self._streaming
 

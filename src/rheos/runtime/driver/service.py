@@ -9,7 +9,10 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.nodes import KINDS
 from rheos.algebra.translate import Names
 from rheos.answers.continuous import QueryInfo
@@ -23,13 +26,17 @@ from rheos.runtime.driver.loop import Loop, Output, Writer
 from rheos.runtime.driver.metrics import Metrics, StreamMetrics
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.rehearsal import rehearse
+from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.watch import Stream
 from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.sinks.opening import Surroundings
 from rheos.sources.base import BATCH_BYTES, Source
+from rheos.sources.chunks import ELEMENTS
 from rheos.sources.opening import open_source
+from rheos.sources.push import PushLog
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import ast
@@ -38,12 +45,16 @@ from rheos.terms import iri
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+DRAIN = 60.0
+EVERYWHERE = Allowed()
+
 
 class Streaming:
     """Streams, registered queries, and the run that goes on.
 
     `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
-    folder that goes away with the engine.
+    folder that goes away with the engine. A run waits at its end so many seconds (`drain`) for sinks that
+    have not taken everything. Only `allowed` addresses are contacted.
     """
 
     def __init__(
@@ -57,6 +68,8 @@ class Streaming:
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
         hosting: Hosting | None = None,
+        drain: float = DRAIN,
+        allowed: Allowed = EVERYWHERE,
     ) -> None:
         self._session = session
         self._graphs = graphs
@@ -70,7 +83,16 @@ class Streaming:
         self.registry = Registry(
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
         )
+        self._drain = drain
+        self.sinks = Sinks(
+            lambda: self.location.store,
+            Surroundings(session, self._push, allowed),
+            warn=self._warn,
+            fail=self.registry.fail,
+        )
+        self.registry.sinks = self.sinks
         self.streams: dict[str, Stream] = {}
+        self.logs: dict[str, PushLog] = {}  # of the streams that elements can be pushed to
         self.output = Output()
         self.loop: Loop | None = None
         self._journal: Journal | None = None
@@ -96,6 +118,9 @@ class Streaming:
             raise RheosError(f"the stream {name} is made by a query")
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
+        if isinstance(source, PushLog):
+            self.logs[term] = source
+            source = source.source
         opened = open_source(
             source, absolute(name), self.location.folder / "spool" / _file_name(name), follow=follow
         )
@@ -129,7 +154,19 @@ class Streaming:
         if readers:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]
+        self.logs.pop(term, None)
         self.registry.sources.discard(term)
+
+    def _push(self, name: str, elements: pa.Table) -> None:
+        """Add elements to a push stream."""
+        log = self.logs.get(iri(absolute(name)))
+        if log is None:
+            raise RheosError(f"there is no push stream {name}")
+        nothing = pa.nulls(len(elements), ELEMENTS.field("line").type)
+        columns = [*elements.select(ELEMENTS.names[:-1]).columns, nothing]
+        chunks = pa.table(columns, names=ELEMENTS.names).cast(ELEMENTS).combine_chunks().to_batches()
+        for elements in chunks:
+            log.append(elements)
 
     def register(
         self,
@@ -223,6 +260,7 @@ class Streaming:
             used,
             journal,
             self.output,
+            self.sinks,
             self.location.spark_checkpoint(session),
             self._execution,
             self._batch_bytes,
@@ -238,13 +276,16 @@ class Streaming:
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for so many seconds; whether they have."""
+        """Run until all streams have ended, or for so many seconds; whether they have. SinkError if a sink
+        has not taken everything then."""
         self.start()
         assert self.loop is not None
         try:
-            return self.loop.wait(timeout, until_read=True)
+            ended = self.loop.wait(timeout, until_read=True)
         finally:
             self.stop()
+        self.sinks.drain(self._drain)
+        return ended
 
     def stop(self) -> None:
         if self.loop is not None:
@@ -264,7 +305,8 @@ class Streaming:
         if self.loop is not None:
             return self.loop.metrics()
         queries = self.registry.metrics()
-        return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+        streams = {name[1:-1]: StreamMetrics() for name in self.streams}
+        return Metrics(streams, queries, sinks=self.sinks.metrics())
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
@@ -272,10 +314,12 @@ class Streaming:
         self.loop = None
         self.registry.clear()
         self.streams.clear()
+        self.logs.clear()
         self.output = Output()
 
     def close(self) -> None:
         self.stop()
+        self.sinks.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
                 # Queries may have come and gone since the last batch.
