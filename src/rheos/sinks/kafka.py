@@ -27,7 +27,8 @@ from rheos.sinks.base import Batch, Lines, Notes, Sink, Taken, Unreachable, fill
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
 
-PATIENCE = 30.0  # seconds for an answer of the broker
+PATIENCE = 20.0  # seconds for an answer of the broker
+_SILENT = "the broker does not take messages"
 _PIECE = 10_000  # messages that are written at once
 
 
@@ -107,6 +108,8 @@ class KafkaSink(Sink):
         self._last = batch.number
 
     def _produce(self, producer: Producer, batch: Batch) -> None:
+        from confluent_kafka import KafkaException
+
         failures: list[Any] = []
 
         def delivered(error: Any, message: Any) -> None:
@@ -122,9 +125,9 @@ class KafkaSink(Sink):
             for place, (key, value, at) in enumerate(zip(keys, values, times, strict=True), start):
                 headers = {"rheos-query": name, "rheos-at": time_text(at), "rheos-id": batch.name(place)}
                 self._send(producer, value.encode(), key, headers, delivered)
-        producer.flush(PATIENCE)
-        if failures:
-            raise Unreachable(str(failures[0]))
+        left = producer.flush(PATIENCE)
+        if failures or left:
+            raise self._unreachable(KafkaException(failures[0]) if failures else TimeoutError(_SILENT))
 
     def _send(self, producer: Producer, value: bytes, key: Any, headers: Any, delivered: Any) -> None:
         while True:

@@ -104,8 +104,12 @@ class Handle:
         `full="drop"` further answers are not given to this sink, which is counted and told.
         """
         named = {name.replace("__", "."): value for name, value in options.items()}
-        self._sinks.add(self.info, SinkSpec(sink, limit, full, named))
+        self.add_sink(SinkSpec(sink, limit, full, named))
         return self
+
+    def add_sink(self, spec: SinkSpec) -> None:
+        """The same, for a sink that somebody has described."""
+        self._sinks.add(self.info, spec)
 
     def for_each_batch(
         self, function: Function, *, terms: bool = False, limit: int = LIMIT, full: Full = "stop"
