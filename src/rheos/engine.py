@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rheos.runtime.driver.service import Streaming
     from rheos.runtime.state.journal import Sink
     from rheos.sources.base import Source
+    from rheos.sources.push import PushLog
 
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
@@ -115,7 +116,7 @@ class Engine:
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
         hosting: Hosting | None = None,
-        allow: Iterable[str] | None = None,
+        allow: Iterable[str] | Allowed | None = None,
         drain: float = 60.0,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
@@ -136,7 +137,7 @@ class Engine:
         self._batch_bytes = batch_bytes
         self._hosting = hosting
         self._drain = drain
-        self._allowed = Allowed.of(allow)
+        self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -321,7 +322,7 @@ class Engine:
     def add_stream(
         self,
         iri: str,
-        source: str | os.PathLike[str] | Source | DataFrame,
+        source: str | os.PathLike[str] | Source | DataFrame | PushLog,
         *,
         lateness: int | timedelta | None = None,
         idle: float | None = None,

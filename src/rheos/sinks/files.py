@@ -32,12 +32,13 @@ class FileSink(Sink):
 
     OPTIONS = ("format",)
 
-    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+    def __init__(self, path: str, options: Mapping[str, str], *, append: bool = False) -> None:
         given = options.get("format", ENDINGS.get(Path(path).suffix.lower(), "ndjson"))
         if given not in FORMATS:
             raise RheosError(f"format {given!r} is not one of: {', '.join(FORMATS)}")
         self._format: Format = given
         self._path = f"{path}{{query}}{_ENDING_OF[given]}" if path.endswith(("/", os.sep)) else path
+        self._goes_on = append
         self._query: QueryInfo | None = None
         self._file: FileIO | None = None
 
@@ -50,12 +51,12 @@ class FileSink(Sink):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._notes = notes
         begun = bool(notes.get("begun"))
-        self._file = FileIO(str(path), "ab" if begun else "wb")
-        if not begun:
+        self._file = FileIO(str(path), "ab" if begun or self._goes_on else "wb")
+        if not begun and not self._length():
             # A run that goes on does not begin its file anew.
             assert self._query is not None
             self._append(Formatter(self._format, [self._query]).header())
-            notes.keep(begun=True)
+        notes.keep(begun=True)
 
     def take(self, batch: Batch, taken: Taken) -> None:
         assert self._file is not None

@@ -34,11 +34,13 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What sinks need of their engine: `push` adds elements to a push stream, which is refused if there is no
-    such stream; `session` is Spark's."""
+    such stream; `session` is Spark's. A server goes on with files that are there (`append`); other runs begin
+    them anew."""
 
     session: Callable[[], SparkSession]
     push: Callable[[str, pa.Table], None]
     allowed: Allowed
+    append: bool = False
 
 
 Opener = Callable[[SinkSpec, Surroundings], Sink]
@@ -90,7 +92,7 @@ def _file(spec: SinkSpec, around: Surroundings) -> Sink:
     from rheos.sinks.files import FileSink
 
     path = _rest(spec.to).removeprefix("//") if spec.to.startswith("file:") else spec.to
-    return FileSink(path, spec.options)
+    return FileSink(path, spec.options, append=around.append)
 
 
 # How sinks are opened, by scheme. More can be put here.

@@ -219,7 +219,7 @@ class Delivery:
 
     def _take_note(self, trouble: str) -> None:
         with self._changed:
-            if self._trouble is None:
+            if self._trouble is None and not self._closing:
                 self._warn(f"{self.query}: {self.spec.to} takes no answers now, and they wait: {trouble}")
             self._opened, self._trouble = False, trouble
             self._changed.notify_all()

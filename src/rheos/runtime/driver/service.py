@@ -86,7 +86,7 @@ class Streaming:
         self._drain = drain
         self.sinks = Sinks(
             lambda: self.location.store,
-            Surroundings(session, self._push, allowed),
+            Surroundings(session, self._push, allowed, append=hosting is not None),
             warn=self._warn,
             fail=self.registry.fail,
         )

@@ -6,7 +6,7 @@ import hashlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from rheos.sinks.base import FULL, Sink, SinkSpec
 from rheos.sinks.opening import Surroundings, open_sink
 
 _RUN = f"{FOLDER}/run"
-_LAST = 5.0  # seconds that sinks have to finish a batch when the engine ends
+_LAST = 2.0  # seconds that sinks have to finish a batch when the engine ends
 
 
 class Sinks:
@@ -48,13 +48,11 @@ class Sinks:
 
     def add(self, query: QueryInfo, spec: SinkSpec, sink: Sink | None = None) -> None:
         """Have the answers of a query taken by one more sink; RheosError if it cannot be one."""
-        self.check(query, spec)
+        chosen = self._opened(query, spec, sink)
         with self._lock:
             known = self._deliveries.setdefault(query.name, [])
             if any(other.spec.to == spec.to for other in known):
                 raise RheosError(f"the answers of {query.name} go to {spec.to} already")
-            chosen = open_sink(spec, self.around) if sink is None else sink
-            chosen.check(query)
             delivery = Delivery(
                 query.name,
                 spec,
@@ -68,12 +66,33 @@ class Sinks:
             if self._done is not None:
                 delivery.recover(self._done)
 
-    def check(self, query: QueryInfo, spec: SinkSpec) -> None:
+    def check(self, query: QueryInfo, specs: Iterable[SinkSpec]) -> None:
         """Refuse what could not be added."""
+        for spec in specs:
+            self._opened(query, spec)
+
+    def assign(self, query: QueryInfo, specs: Sequence[SinkSpec]) -> None:
+        """Have exactly these sinks; those that stay go on. If one of them is refused, nothing is changed."""
+        self.check(query, specs)
+        wanted = {(spec.to, *spec.options.items()): spec for spec in specs}
+        with self._lock:
+            for delivery in list(self._deliveries.get(query.name, ())):
+                same = wanted.pop((delivery.spec.to, *delivery.spec.options.items()), None)
+                if same is None:
+                    self.remove(query.name, delivery.spec.to)
+                else:
+                    delivery.spec = same  # its limit may be another
+        for spec in wanted.values():
+            self.add(query, spec)
+
+    def _opened(self, query: QueryInfo, spec: SinkSpec, sink: Sink | None = None) -> Sink:
         if spec.full not in FULL:
             raise RheosError(f"full is one of {', '.join(FULL)}, not {spec.full!r}")
         if spec.limit < 0:
             raise RheosError(f"a limit is a number of bytes, not {spec.limit}")
+        chosen = open_sink(spec, self.around) if sink is None else sink
+        chosen.check(query)
+        return chosen
 
     def remove(self, query: str, to: str | None = None) -> None:
         """Forget a sink of a query, or all of them, with what waits for them."""
