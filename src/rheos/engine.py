@@ -235,14 +235,14 @@ class Engine:
             statement = compile_query(plan, executor.dialect)
             table = executor.run(statement)
         if isinstance(plan.form, Ask):
-            return Result.ask(table.num_rows > 0)
+            return Result.ask(table.num_rows > 0, dataframe=self.dataframe)
         prefixes = Names.of(tree, base or self.base).prefixes
         return Result(
             KINDS[type(plan.form)],
             statement.columns,
             table,
             prefixes=prefixes,
-            dataframe=lambda: self.dataframe(table),
+            dataframe=self.dataframe,
         )
 
     def explain(

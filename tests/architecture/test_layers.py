@@ -20,7 +20,8 @@ RULES = {
     "sql": ("execute", "store", "sources", "runtime", "server", "cli"),
     "store": ("sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
-    "sources": ("runtime", "server", "cli"),
+    "sources": ("runtime", "sinks", "server", "cli"),
+    "sinks": ("sources", "runtime", "server", "cli"),
     "answers": ("execute", "store", "sources", "runtime", "server", "cli"),
     "runtime": ("server", "cli", "demo"),
     "runtime.state": (
