@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.cqels import ANY_STREAM, translate_cqels
 from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.entailment import ENTAILMENTS, entailing, told
@@ -93,6 +94,9 @@ class Engine:
 
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
+
+    Only the places that `allow` lists are contacted, each as `host:port` or `host`; without a list, those
+    that sources name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs it yet.
     """
 
     def __init__(
@@ -111,6 +115,8 @@ class Engine:
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
         hosting: Hosting | None = None,
+        allow: Iterable[str] | None = None,
+        kafka: bool = False,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -129,6 +135,8 @@ class Engine:
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
+        self._allowed = Allowed.of(allow)
+        self._kafka = kafka
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -319,9 +327,11 @@ class Engine:
         idle: float | None = None,
         follow: bool = False,
         ahead: int | timedelta | Literal["auto"] | None = "auto",
+        options: Mapping[str, str] | None = None,
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
-        Source, or a Spark streaming DataFrame with subject, predicate, object, time.
+        Source, or a Spark streaming DataFrame with subject, predicate, object, time. docs/sources.md lists
+        the URLs; `options` has what does not belong into one, such as passwords and certificates.
 
         Elements may be up to `lateness` (microseconds) older than the newest before them in their partition;
         the partition of a DataFrame's row is in its column `partition`, or Spark's own. A live source, or a
@@ -339,6 +349,7 @@ class Engine:
             idle=idle,
             follow=follow,
             ahead=in_microseconds(ahead) if isinstance(ahead, timedelta) else ahead,
+            options=options,
         )
 
     def reset_stream(self, iri: str) -> None:
@@ -426,6 +437,7 @@ class Engine:
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,
                 hosting=self._hosting,
+                allowed=self._allowed,
             )
         return self._streaming
 
@@ -442,7 +454,9 @@ class Engine:
     def session(self) -> SparkSession:
         """The Spark session of this engine, started when it is first needed."""
         if self._spark is None:
-            self._spark = start(quick=self.quick) if self._given is None else adopt(self._given)
+            kafka = self._kafka or (self._streaming is not None and self._streaming.needs_kafka)
+            given = self._given
+            self._spark = start(quick=self.quick, kafka=kafka) if given is None else adopt(given)
         return self._spark
 
     def close(self) -> None:

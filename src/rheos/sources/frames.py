@@ -26,7 +26,7 @@ from rheos.sources.reader import SCHEMA, row, segment_name
 from rheos.terms import XSD
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 PARTITION, CLOCK = "partition", "clock"
 _COLUMNS = ("subject", "predicate", "object", "time")
@@ -41,7 +41,9 @@ class Frame:
     stream: str
     blank_prefix: str
 
-    def chunks(self, lateness: int, ahead: int | None, store: SegmentWriter) -> DataFrame:
+    def chunks(
+        self, session: SparkSession, lateness: int, ahead: int | None, store: SegmentWriter, most: int
+    ) -> DataFrame:
         """The DataFrame with its rows as chunks of the stream."""
         from pyspark.sql import functions as sql
 

@@ -6,23 +6,41 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheos import filesystems
+from rheos.addresses import Allowed
 from rheos.errors import LoadError, RheosError
+from rheos.sources import kafka
 from rheos.sources.base import Source
+from rheos.sources.decoding import Decoder, decoder
 from rheos.sources.files import FileSource
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
     from rheos.sources.frames import Frame
+    from rheos.sources.kafka import Kafka
 
 STANDARD_INPUT = "-"
 
 # How URLs are opened: a function of the URL and the prefix for blank nodes, by scheme. More can be put here.
 SCHEMES: dict[str, Callable[[str, str], Source]] = {}
+# The schemes of brokers and of the Web, whose messages a decoder reads.
+LIVE_SCHEMES = (kafka.SCHEME,)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What is told of a live source beside its URL: what its messages are, the options that do not belong
+    into a URL, such as passwords, and which addresses may be contacted."""
+
+    decoder: Decoder
+    options: Mapping[str, str] | None = None
+    allowed: Allowed = field(default_factory=Allowed)
+
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 
@@ -32,8 +50,19 @@ def blank_prefix(stream: str) -> str:
     return f"s{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}_"
 
 
-def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source | Frame:
+def is_live(given: Any) -> bool:
+    """True if a user names a broker or something on the Web."""
+    match = _SCHEME.fullmatch(given) if isinstance(given, str) else None
+    return match is not None and match[1].lower() in LIVE_SCHEMES
+
+
+def open_source(
+    given: Any, stream: str, spool: Path, *, follow: bool, way: Way | None = None
+) -> Source | Frame | Kafka:
     """The source of a stream (its IRI); standard input will be copied into the folder `spool`."""
+    way = way or Way(decoder())
+    if way.options and not is_live(given):
+        raise RheosError(f"options are for {', '.join(f'{name}://' for name in LIVE_SCHEMES)} only")
     prefix = blank_prefix(stream)
     if isinstance(given, Source):
         return given
@@ -46,10 +75,14 @@ def open_source(given: Any, stream: str, spool: Path, *, follow: bool) -> Source
             return FileSource.of(match[2], prefix, follow=follow)
         if match and match[1].lower() in filesystems.SCHEMES:
             return FileSource.of(text, prefix, follow=follow)
+        if match and match[1].lower() == kafka.SCHEME:
+            return kafka.open_topic(text, f"<{stream}>", prefix, way.decoder, way.options, way.allowed)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:
-                others = ", ".join(f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES]))
+                others = ", ".join(
+                    f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES, *LIVE_SCHEMES])
+                )
                 raise LoadError(f"there is no source for {match[1]}:// (there is {others})", text)
             return known(text, prefix)
         return FileSource.of(text, prefix, follow=follow)

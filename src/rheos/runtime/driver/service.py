@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.nodes import KINDS
 from rheos.algebra.translate import Names
 from rheos.answers.continuous import QueryInfo
@@ -29,7 +30,9 @@ from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
 from rheos.sources.base import BATCH_BYTES, Source
-from rheos.sources.opening import open_source
+from rheos.sources.decoding import decoder
+from rheos.sources.kafka import Kafka
+from rheos.sources.opening import Way, open_source
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import ast
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+EVERYWHERE = Allowed()
+
+
 class Streaming:
     """Streams, registered queries, and the run that goes on.
 
     `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
-    folder that goes away with the engine.
+    folder that goes away with the engine. Only `allowed` addresses are contacted.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ class Streaming:
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
         hosting: Hosting | None = None,
+        allowed: Allowed = EVERYWHERE,
     ) -> None:
         self._session = session
         self._graphs = graphs
@@ -66,6 +73,7 @@ class Streaming:
         self._batch_bytes = batch_bytes
         self._execution = execution
         self._hosting = hosting
+        self._allowed = allowed
         self._warn = warn if hosting is None else hosting.warn
         self.registry = Registry(
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
@@ -88,6 +96,7 @@ class Streaming:
         idle: float | None,
         follow: bool,
         ahead: int | Literal["auto"] | None = "auto",
+        options: Mapping[str, str] | None = None,
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -97,14 +106,18 @@ class Streaming:
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
         opened = open_source(
-            source, absolute(name), self.location.folder / "spool" / _file_name(name), follow=follow
+            source,
+            absolute(name),
+            self.location.folder / "spool" / _file_name(name),
+            follow=follow,
+            way=Way(decoder(), options, self._allowed),
         )
         if isinstance(opened, Source):
             # What is replayed is judged by no clock.
             bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
             self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
-            bound = None if ahead == "auto" else ahead
+            bound = (opened.ahead if isinstance(opened, Kafka) else None) if ahead == "auto" else ahead
             self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
         self.registry.sources.add(term)
 
@@ -200,6 +213,11 @@ class Streaming:
 
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer
+
+    @property
+    def needs_kafka(self) -> bool:
+        """True if a stream is a topic of Kafka."""
+        return any(isinstance(stream.frame, Kafka) for stream in self.streams.values())
 
     def start(self) -> None:
         if self.loop is not None and self.loop.active:
