@@ -18,6 +18,8 @@ from rheos.sources import kafka
 from rheos.sources.base import Source
 from rheos.sources.decoding import Decoder, decoder
 from rheos.sources.files import FileSource
+from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.opening import RECEIVERS, open_receiver
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ STANDARD_INPUT = "-"
 # How URLs are opened: a function of the URL and the prefix for blank nodes, by scheme. More can be put here.
 SCHEMES: dict[str, Callable[[str, str], Source]] = {}
 # The schemes of brokers and of the Web, whose messages a decoder reads.
-LIVE_SCHEMES = (kafka.SCHEME,)
+LIVE_SCHEMES = (kafka.SCHEME, *RECEIVERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def is_live(given: Any) -> bool:
 
 def open_source(
     given: Any, stream: str, spool: Path, *, follow: bool, way: Way | None = None
-) -> Source | Frame | Kafka:
+) -> Source | Frame | Kafka | Receiver:
     """The source of a stream (its IRI); standard input will be copied into the folder `spool`."""
     way = way or Way(decoder())
     if way.options and not is_live(given):
@@ -77,6 +79,8 @@ def open_source(
             return FileSource.of(text, prefix, follow=follow)
         if match and match[1].lower() == kafka.SCHEME:
             return kafka.open_topic(text, f"<{stream}>", prefix, way.decoder, way.options, way.allowed)
+        if match and match[1].lower() in RECEIVERS:
+            return open_receiver(text, prefix, way.decoder, way.options, way.allowed)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:

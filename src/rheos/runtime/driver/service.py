@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace as changed
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,10 +30,13 @@ from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.decoding import decoder
 from rheos.sources.kafka import Kafka
-from rheos.sources.opening import Way, open_source
+from rheos.sources.opening import Way, blank_prefix, open_source
+from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.opening import Receivers
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import ast
@@ -79,6 +83,7 @@ class Streaming:
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
         )
         self.streams: dict[str, Stream] = {}
+        self.receivers = Receivers(self._warn)
         self.output = Output()
         self.loop: Loop | None = None
         self._journal: Journal | None = None
@@ -112,13 +117,20 @@ class Streaming:
             follow=follow,
             way=Way(decoder(), options, self._allowed),
         )
-        if isinstance(opened, Source):
+        if isinstance(opened, Receiver):
+            bound = HOUR if ahead == "auto" else ahead
+            log = self.receivers.add(term, opened, self.location.folder / "received" / _own_name(name), bound)
+            # The log has judged what is too far ahead already.
+            self.streams[term] = Stream(log.source_of(opened.url), lateness or 0, idle)
+        elif isinstance(opened, Source):
             # What is replayed is judged by no clock.
             bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
             self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
             bound = (opened.ahead if isinstance(opened, Kafka) else None) if ahead == "auto" else ahead
             self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
+            if isinstance(opened, Kafka):
+                self.receivers.watch(term, str(source), opened.servers)
         self.registry.sources.add(term)
 
     def reset_stream(self, name: str) -> None:
@@ -142,6 +154,7 @@ class Streaming:
         if readers:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]
+        self.receivers.remove(term)
         self.registry.sources.discard(term)
 
     def register(
@@ -252,6 +265,7 @@ class Streaming:
             if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:
                 self._copying.add(stream.source.folder)
                 copy(standard_input(), stream.source)
+        self.receivers.start(used)
         self.loop.start()
         self.registry.clocked(self.loop.now)
 
@@ -265,6 +279,9 @@ class Streaming:
             self.stop()
 
     def stop(self) -> None:
+        if self._hosting is None:
+            # In a server streams only pause while sources come and go; what comes meanwhile waits in logs.
+            self.receivers.stop()
         if self.loop is not None:
             self.loop.stop()
 
@@ -280,9 +297,14 @@ class Streaming:
 
     def metrics(self) -> Metrics:
         if self.loop is not None:
-            return self.loop.metrics()
-        queries = self.registry.metrics()
-        return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+            found = self.loop.metrics()
+        else:
+            queries = self.registry.metrics()
+            found = Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+        for name, health in self.receivers.health().items():
+            if name[1:-1] in found.streams:
+                found.streams[name[1:-1]] = changed(found.streams[name[1:-1]], **health._asdict())
+        return found
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
@@ -294,6 +316,7 @@ class Streaming:
 
     def close(self) -> None:
         self.stop()
+        self.receivers.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
                 # Queries may have come and gone since the last batch.
@@ -356,6 +379,11 @@ def absolute(name: str) -> str:
         return iris.resolve(name, iris.DEFAULT_BASE)
     except ValueError as error:
         raise RheosError(f"the name of a stream is not an IRI: {error}") from None
+
+
+def _own_name(name: str) -> str:
+    """The name of a folder that no other stream has."""
+    return f"{blank_prefix(absolute(name))}{_file_name(name)}"
 
 
 def _file_name(name: str) -> str:
