@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from rheos.mapping import Mapping as MappingFile
     from rheos.runtime.driver.handle import Handle
     from rheos.runtime.driver.hosting import Hosting
     from rheos.runtime.driver.loop import Writer
@@ -327,7 +328,9 @@ class Engine:
         idle: float | None = None,
         follow: bool = False,
         ahead: int | timedelta | Literal["auto"] | None = "auto",
-        options: Mapping[str, str] | None = None,
+        mapping: str | os.PathLike[str] | MappingFile | None = None,
+        time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
         Source, or a Spark streaming DataFrame with subject, predicate, object, time. docs/sources.md lists
@@ -341,6 +344,11 @@ class Engine:
         An element of a live source that is more than `ahead` (microseconds) ahead of the clock on the wall is
         a dead letter and moves nothing; `auto` leaves the bound to the source, None is without one. Files
         that are not followed have no such bound, whatever is said.
+
+        With a `mapping` the stream has records that are not RDF: JSON, NDJSON, CSV, TSV, or rows with any
+        columns. It is the path of a CONSTRUCT query (`.rq`), of RML (`.rml.ttl`) or of a JSON-LD context
+        (`.jsonld`), or a `rheos.mapping.Mapping`. `time` is what stands for the time of its elements:
+        `field:NAME`, `property:IRI`, `message` or `arrival`; without it, what they say themselves.
         """
         self.streaming.add_stream(
             iri,
@@ -349,6 +357,8 @@ class Engine:
             idle=idle,
             follow=follow,
             ahead=in_microseconds(ahead) if isinstance(ahead, timedelta) else ahead,
+            mapping=mapping,
+            time=time,
             options=options,
         )
 

@@ -11,10 +11,11 @@ import difflib
 import ipaddress
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 import pyoxigraph as ox
@@ -28,11 +29,14 @@ from rheos.server.limits import Limits
 from rheos.server.models import Entailment, Port, Text, Texts, Truth
 from rheos.server.state import Asked
 
+if TYPE_CHECKING:
+    from rheos.mapping import Mapping
+
 DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
 # The server itself has these addresses.
-RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "queries"}
+RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "preview", "queries"}
 RESERVED |= {"robots.txt", "sparql", "static", "streams", "trdf"}
 
 T = TypeVar("T")
@@ -99,7 +103,8 @@ class Settings(Common, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
     """A stream that has a source, or that clients push to. `lateness` and `ahead` are in µs, `idle` is in
-    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream."""
+    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream. With a
+    `mapping` it takes records that are not RDF; `time` is what stands for the time of elements."""
 
     name: str
     source: str | None = None
@@ -109,6 +114,8 @@ class StreamConfig:
     follow: bool = False
     window: Window | None = None
     ahead: int | Literal["auto"] | None = "auto"
+    mapping: Mapping | None = None
+    time: str | None = None
 
     @property
     def is_push(self) -> bool:
@@ -135,7 +142,7 @@ class Config(Common, frozen=True, kw_only=True):
     state: Path = Path("rheos-state")
     window: Window = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
-    graphs: Mapping[str, str] = field(default_factory=dict)
+    graphs: Table[str, str] = field(default_factory=dict)
     load_folder: Path | None = None
     streams: tuple[StreamConfig, ...] = ()
     queries: tuple[QueryConfig, ...] = ()
@@ -166,7 +173,7 @@ def read(path: Path) -> Config:
     return config_of(content, str(path), path.parent)
 
 
-def config_of(content: Mapping[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
+def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
     top = Place(file)
     given: Settings = read_table(Settings, content, top)
     found = {key: getattr(given, key) for key in Common.__struct_fields__}
@@ -194,16 +201,17 @@ def config_of(content: Mapping[str, Any], file: str = DEFAULT_FILE, folder: Path
         raise top.error(str(error)) from None
 
 
-def stream_of(name: str, content: Mapping[str, Any]) -> StreamConfig:
+def stream_of(name: str, content: Table[str, Any]) -> StreamConfig:
     """A push stream as a client describes it."""
     refused = [key for key in ("source", "follow", "push") if key in content]
     if refused:
         raise ConfigError(f"{', '.join(refused)}: only the configuration can say that; this is a push stream")
     given = read_table(models.StreamDescription, content, Place("", f"streams.{name}"))
-    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), Path())
+    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), None)
 
 
-def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamConfig:
+def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> StreamConfig:
+    """A stream; without a folder it is a client's, who gives the mapping itself."""
     place, source = top.under("streams").under(name), given.source
     place.check(check_name, name)
     if given.push == (source is not None):
@@ -211,7 +219,7 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamCo
     if source == "-":
         raise place.error("standard input cannot be a stream of a server; use push = true")
     if source is not None and "://" not in source:
-        source = str(folder / source)
+        source = str((folder or Path()) / source)
     idle = place.value("idle", durations.microseconds, given.idle)
     ahead = place.value("ahead", bound, given.ahead)
     return StreamConfig(
@@ -223,7 +231,29 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamCo
         follow=given.follow,
         window=place.value("window", windows.read, given.window),
         ahead="auto" if given.ahead is None else ahead,
+        mapping=_mapping(given, place, folder),
+        time=given.time,
     )
+
+
+def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping | None:
+    """The mapping of a stream, which must be right, and fit to what stands for the time."""
+    from rheos.mapping import Mapping
+    from rheos.sources.decoding import Decoding
+
+    if given.mapping is None and given.time is None:
+        return None
+    try:
+        mapping = None
+        if given.mapping is not None:
+            mapping = Mapping.of(given.mapping) if folder is None else Mapping.read(folder / given.mapping)
+        decoding = Decoding(mapping, given.time)
+        decoding.decoder()
+        if given.push and decoding.clock.kind == "message":
+            raise RheosError("what is pushed has no time of its own: say field:NAME, property:IRI or arrival")
+    except RheosError as error:
+        raise place.error(f"mapping: {error}" if given.mapping else f"time: {error}") from error
+    return mapping
 
 
 def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfig:

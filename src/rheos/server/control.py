@@ -75,7 +75,7 @@ class Control:
             raise Problem(404, f"There is no {name}")
         content = await limits.body(request, self.host.limits.body)
         media = media_type(request.headers.get("content-type"))
-        if media not in push.MEDIA_TYPES and content.strip().lower() == _RESET:
+        if media not in push.ALL_TYPES and content.strip().lower() == _RESET:
             return await self._reset(name)
         if stream.log is None:
             detail = f"{name} has a source of its own; the only command that it takes is reset"
@@ -83,7 +83,7 @@ class Control:
         clock = self.host.clock_of(stream), stream.config.lateness
         try:
             accepted = await run_in_threadpool(
-                push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog, *clock
+                push.accept, stream.log, stream.decoding, content, media, self.host.limits.backlog, *clock
             )
         except Problem as problem:
             stream.refused += len(problem.bad)

@@ -29,6 +29,7 @@ from rheos.server.rates import Rates
 from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
 from rheos.sources.ahead import HOUR
+from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.push import PushLog
 from rheos.sources.times import NEVER
 from rheos.syntax import ast, parse
@@ -42,13 +43,15 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass
 class Stream:
-    """A stream from outside. A push stream has a `log`. `described` is the description from which a client
-    made it. `refused` counts the lines from clients that were no elements."""
+    """A stream from outside. A push stream has a `log`; `decoding` says what its bodies are. `described` is
+    the description from which a client made it. `refused` counts the lines from clients that were no
+    elements."""
 
     name: str
     iri: str
     config: StreamConfig
     log: PushLog | None = None
+    decoding: Decoding = AS_RDF
     described: Mapping[str, Any] | None = None
     refused: int = 0
 
@@ -168,8 +171,11 @@ class Host:
                 idle=config.idle,
                 follow=config.follow,
                 ahead=config.ahead,
+                mapping=config.mapping,
+                time=config.time,
             )
-        self.streams[config.name] = Stream(config.name, iri, config, pushed, described)
+        decoding = Decoding(config.mapping, config.time, iri)
+        self.streams[config.name] = Stream(config.name, iri, config, pushed, decoding, described)
 
     def _queries_to_open(self, kept: Mapping[str, KeptQuery]) -> list[KeptQuery]:
         """The queries of the configuration as they are now, and those that clients have registered."""

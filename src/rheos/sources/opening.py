@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,31 +16,33 @@ from rheos.addresses import Allowed
 from rheos.errors import LoadError, RheosError
 from rheos.sources import kafka
 from rheos.sources.base import Source
-from rheos.sources.decoding import Decoder, decoder
+from rheos.sources.decoding import Decoding
 from rheos.sources.files import FileSource
 from rheos.sources.receivers.base import Receiver
 from rheos.sources.receivers.opening import RECEIVERS, open_receiver
+from rheos.sources.record_files import record_files
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
+    from rheos.mapping import Mapping
     from rheos.sources.frames import Frame
     from rheos.sources.kafka import Kafka
 
 STANDARD_INPUT = "-"
 
-# How URLs are opened: a function of the URL and the prefix for blank nodes, by scheme. More can be put here.
-SCHEMES: dict[str, Callable[[str, str], Source]] = {}
+# How URLs are opened: a function of the URL, the prefix for blank nodes, and what is said of the payloads, by
+# scheme. More can be put here.
+SCHEMES: dict[str, Callable[[str, str, Decoding], Source]] = {}
 # The schemes of brokers and of the Web, whose messages a decoder reads.
 LIVE_SCHEMES = (kafka.SCHEME, *RECEIVERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What is told of a live source beside its URL: what its messages are, the options that do not belong
-    into a URL, such as passwords, and which addresses may be contacted."""
+    """What is told of a live source beside its URL: the options that do not belong into one, such as
+    passwords, and which addresses may be contacted."""
 
-    decoder: Decoder
-    options: Mapping[str, str] | None = None
+    options: dict[str, str] | None = None
     allowed: Allowed = field(default_factory=Allowed)
 
 
@@ -59,28 +61,39 @@ def is_live(given: Any) -> bool:
 
 
 def open_source(
-    given: Any, stream: str, spool: Path, *, follow: bool, way: Way | None = None
+    given: Any,
+    stream: str,
+    spool: Path,
+    *,
+    follow: bool,
+    mapping: str | os.PathLike[str] | Mapping | None = None,
+    time: str | None = None,
+    way: Way | None = None,
 ) -> Source | Frame | Kafka | Receiver:
-    """The source of a stream (its IRI); standard input will be copied into the folder `spool`."""
-    way = way or Way(decoder())
+    """The source of a stream (its IRI); standard input will be copied into the folder `spool`. With a
+    `mapping` it has records that are not RDF; `time` is what stands for their time."""
+    way = way or Way()
     if way.options and not is_live(given):
         raise RheosError(f"options are for {', '.join(f'{name}://' for name in LIVE_SCHEMES)} only")
-    prefix = blank_prefix(stream)
+    prefix, decoding = blank_prefix(stream), Decoding(mapping, time, stream)
     if isinstance(given, Source):
+        if mapping is not None or time is not None:
+            raise RheosError("a Source makes elements by itself: it takes neither a mapping nor a time")
         return given
     if isinstance(given, str | os.PathLike):
         text = os.fspath(given)
         if text == STANDARD_INPUT:
-            return Spool(str(spool), prefix)
+            return Spool(str(spool), prefix, record_files(decoding, "standard input"))
         match = _SCHEME.fullmatch(text)
         if match and match[1].lower() == "file":
-            return FileSource.of(match[2], prefix, follow=follow)
+            return FileSource.of(match[2], prefix, follow=follow, decoding=decoding)
         if match and match[1].lower() in filesystems.SCHEMES:
-            return FileSource.of(text, prefix, follow=follow)
+            return FileSource.of(text, prefix, follow=follow, decoding=decoding)
         if match and match[1].lower() == kafka.SCHEME:
-            return kafka.open_topic(text, f"<{stream}>", prefix, way.decoder, way.options, way.allowed)
+            topic = f"<{stream}>"
+            return kafka.open_topic(text, topic, prefix, decoding.decoder(), way.options, way.allowed)
         if match and match[1].lower() in RECEIVERS:
-            return open_receiver(text, prefix, way.decoder, way.options, way.allowed)
+            return open_receiver(text, prefix, decoding.decoder(), way.options, way.allowed)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:
@@ -88,12 +101,12 @@ def open_source(
                     f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES, *LIVE_SCHEMES])
                 )
                 raise LoadError(f"there is no source for {match[1]}:// (there is {others})", text)
-            return known(text, prefix)
-        return FileSource.of(text, prefix, follow=follow)
+            return known(text, prefix, decoding)
+        return FileSource.of(text, prefix, follow=follow, decoding=decoding)
     if type(given).__name__ == "DataFrame" and hasattr(given, "isStreaming"):
         from rheos.sources.frames import checked
 
-        return checked(given, f"<{stream}>", prefix)
+        return checked(given, f"<{stream}>", prefix, decoding)
     raise RheosError(
         f"a stream comes from a path, '-', a URL, a Source or a streaming DataFrame, not {given!r}"
     )

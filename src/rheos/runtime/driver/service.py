@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace as changed
 from io import BufferedReader
 from pathlib import Path
@@ -32,7 +32,6 @@ from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
 from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
-from rheos.sources.decoding import decoder
 from rheos.sources.kafka import Kafka
 from rheos.sources.opening import Way, blank_prefix, open_source
 from rheos.sources.receivers.base import Receiver
@@ -44,6 +43,8 @@ from rheos.terms import iri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from rheos.mapping import Mapping
 
 
 EVERYWHERE = Allowed()
@@ -101,7 +102,9 @@ class Streaming:
         idle: float | None,
         follow: bool,
         ahead: int | Literal["auto"] | None = "auto",
-        options: Mapping[str, str] | None = None,
+        mapping: str | os.PathLike[str] | Mapping | None = None,
+        time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -115,7 +118,9 @@ class Streaming:
             absolute(name),
             self.location.folder / "spool" / _file_name(name),
             follow=follow,
-            way=Way(decoder(), options, self._allowed),
+            mapping=mapping,
+            time=time,
+            way=Way(options, self._allowed),
         )
         if isinstance(opened, Receiver):
             bound = HOUR if ahead == "auto" else ahead
