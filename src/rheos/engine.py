@@ -27,7 +27,7 @@ from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
-from rheos.execute.session import adopt, start, stop
+from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
 from rheos.sql.functions import hashes
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rheos.runtime.driver.service import Streaming
     from rheos.runtime.state.journal import Sink
     from rheos.sources.base import Source
+    from rheos.sources.push import PushLog
 
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
@@ -96,8 +97,9 @@ class Engine:
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
 
-    Only the places that `allow` lists are contacted, each as `host:port` or `host`; without a list, those
-    that sources name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs it yet.
+    Sources and sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a
+    list, those that they name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs
+    it yet. At the end of a run sinks have `drain` seconds to take what they have not.
     """
 
     def __init__(
@@ -116,7 +118,8 @@ class Engine:
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
         hosting: Hosting | None = None,
-        allow: Iterable[str] | None = None,
+        allow: Iterable[str] | Allowed | None = None,
+        drain: float = 60.0,
         kafka: bool = False,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
@@ -136,7 +139,8 @@ class Engine:
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
-        self._allowed = Allowed.of(allow)
+        self._drain = drain
+        self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
         self._kafka = kafka
         self._streaming: Streaming | None = None
 
@@ -315,14 +319,14 @@ class Engine:
 
     def dataframe(self, table: pa.Table) -> DataFrame:
         """An answer as a Spark DataFrame."""
-        return self.session().createDataFrame(table)
+        return frame_of(self.session(), table)
 
     # --- streams ---------------------------------------------------------------------------------
 
     def add_stream(
         self,
         iri: str,
-        source: str | os.PathLike[str] | Source | DataFrame,
+        source: str | os.PathLike[str] | Source | DataFrame | PushLog,
         *,
         lateness: int | timedelta | None = None,
         idle: float | None = None,
@@ -410,7 +414,8 @@ class Engine:
         )
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""
+        """Run until all streams have ended, or for `timeout` seconds; whether they have ended. SinkError if a
+        sink has not taken all answers then."""
         return self.streaming.run(timeout)
 
     def start(self) -> None:
@@ -447,6 +452,7 @@ class Engine:
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,
                 hosting=self._hosting,
+                drain=self._drain,
                 allowed=self._allowed,
             )
         return self._streaming

@@ -18,6 +18,8 @@ from rheos.server.config import (
     DataTable,
     QueryTable,
     Settings,
+    SinksTable,
+    SinkTable,
     StreamTable,
     config_of,
     read,
@@ -102,7 +104,7 @@ def test_nothing_at_all() -> None:
     ("text", "message"),
     [
         ("prot = 8080", "rheos.toml: unknown key 'prot': did you mean port?"),
-        ("xyz = 1", "rheos.toml: unknown key 'xyz': there is base, data, "),
+        ("xyz = 1", "rheos.toml: unknown key 'xyz': there is allow, base, data, "),
         (
             "[streams.tolls]\npush = true\nlatenes = '5s'",
             "[streams.tolls] unknown key 'latenes': did you mean lateness?",
@@ -156,6 +158,7 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
         ("data", DataTable),
         ("streams.s", StreamTable),
         ("queries.q", QueryTable),
+        ("sinks", SinksTable),
         ("limits", Limits),
     ],
 )
@@ -186,7 +189,7 @@ def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
     top = {field.name for field in fields(Settings)} - {"data", "streams", "queries", "limits"}
-    tables = (DataTable, StreamTable, QueryTable, Limits)
+    tables = (DataTable, StreamTable, QueryTable, SinksTable, SinkTable, Limits)
     assert documented == top | {field.name for table in tables for field in fields(table)}
     defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     limits = {field.name: float(field.default) for field in fields(Limits)}

@@ -150,6 +150,23 @@ def map_in_arrow(
         return frame.mapInArrow(function, schema)
 
 
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a DataFrame. PySpark leaves the session active in this thread; a later engine would
+    look there for its data sources."""
+    from pyspark.sql import SparkSession
+
+    jvm, before = spark.sparkContext._jvm, SparkSession.getActiveSession()
+    assert jvm is not None
+    try:
+        return spark.createDataFrame(table)
+    finally:
+        if before is None:
+            jvm.org.apache.spark.sql.classic.SparkSession.clearActiveSession()
+        else:
+            jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(before._jsparkSession)
+        SparkSession._activeSession = before
+
+
 @contextmanager
 def this_interpreter(context: SparkContext) -> Iterator[None]:
     """Functions that are given to Spark here are run by this interpreter, if that is where workers run."""

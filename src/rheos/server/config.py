@@ -22,12 +22,15 @@ import pyoxigraph as ox
 from msgspec import Struct, field
 
 from rheos import durations
+from rheos.addresses import AddressError, address, allowed_place
 from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.errors import RheosError
-from rheos.server import models, windows
+from rheos.server import models, sinks, windows
 from rheos.server.limits import Limits
-from rheos.server.models import Entailment, Port, Text, Texts, Truth
+from rheos.server.models import Count, Entailment, Port, Text, Texts, Truth
 from rheos.server.state import Asked
+from rheos.sinks.base import LIMIT, Full, SinkSpec
+from rheos.sinks.opening import ON_NETWORK, scheme_of
 
 if TYPE_CHECKING:
     from rheos.mapping import Mapping
@@ -59,6 +62,7 @@ class Common(Struct, frozen=True, kw_only=True):
     token: Text | None = None
     execution: models.Execution = "auto"
     entailment: Entailment = "none"
+    allow: models.Places = ()
     limits: Limits = Limits()
 
 
@@ -78,6 +82,23 @@ class StreamTable(models.StreamDescription, frozen=True):
     follow: Truth = False
 
 
+class SinksTable(Struct, frozen=True):
+    """`[sinks]`: what holds for sinks that do not say otherwise, and the folder of those of clients."""
+
+    limit: Count = LIMIT
+    full: models.Full = "stop"
+    folder: Text | None = None
+
+
+class SinkTable(Struct, frozen=True):
+    """A sink of a query, with more than its address."""
+
+    to: Text | None = None
+    limit: Count | None = None
+    full: models.Full | None = None
+    options: dict[str, Text] = field(default_factory=dict)
+
+
 class QueryTable(Struct, frozen=True):
     """`[queries.NAME]`: a query, either in a file or here."""
 
@@ -85,6 +106,7 @@ class QueryTable(Struct, frozen=True):
     text: Text | None = None
     dialect: models.Dialect = "auto"
     entailment: Entailment | None = None
+    sinks: models.SinkList = ()
 
 
 class Settings(Common, frozen=True, kw_only=True):
@@ -93,6 +115,7 @@ class Settings(Common, frozen=True, kw_only=True):
     state: Text = "rheos-state"
     window: models.Window | None = None
     data: DataTable = DataTable()
+    sinks: SinksTable = SinksTable()
     streams: dict[str, StreamTable] = field(default_factory=dict)
     queries: dict[str, QueryTable] = field(default_factory=dict)
 
@@ -130,10 +153,20 @@ class QueryConfig:
     text: str
     dialect: str = "auto"
     entailment: str | None = None
+    sinks: tuple[SinkSpec, ...] = ()
 
     @property
     def asked(self) -> Asked:
         return Asked(self.text, self.dialect, self.entailment)
+
+
+@dataclass(frozen=True, slots=True)
+class SinksConfig:
+    """How much may wait for a sink, what to do beyond that, and where clients may have files written."""
+
+    limit: int = LIMIT
+    full: Full = "stop"
+    folder: Path | None = None
 
 
 class Config(Common, frozen=True, kw_only=True):
@@ -144,6 +177,7 @@ class Config(Common, frozen=True, kw_only=True):
     data: tuple[str, ...] = ()
     graphs: Table[str, str] = field(default_factory=dict)
     load_folder: Path | None = None
+    sinks: SinksConfig = SinksConfig()
     streams: tuple[StreamConfig, ...] = ()
     queries: tuple[QueryConfig, ...] = ()
 
@@ -186,8 +220,15 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
     if both:
         raise top.error(f"{', '.join(sorted(both))} is the name of a stream and of a query")
     streams = (_stream(table, name, top, folder) for name, table in given.streams.items())
-    queries = (_query(table, name, top, folder) for name, table in given.queries.items())
-    found |= {"streams": tuple(streams), "queries": tuple(queries)}
+    common = SinksConfig(
+        given.sinks.limit,
+        given.sinks.full,
+        None if given.sinks.folder is None else folder / given.sinks.folder,
+    )
+    queries = (_query(table, name, top, folder, common) for name, table in given.queries.items())
+    for place in given.allow:
+        top.value("allow", allowed_place, place)
+    found |= {"streams": tuple(streams), "queries": tuple(queries), "sinks": common}
     found["window"] = top.value("window", windows.read, given.window) or DEFAULT_WINDOW
     try:
         return Config(
@@ -256,7 +297,7 @@ def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping |
     return mapping
 
 
-def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfig:
+def _query(given: QueryTable, name: str, top: Place, folder: Path, common: SinksConfig) -> QueryConfig:
     place = top.under("queries").under(name)
     place.check(check_name, name)
     if (given.file is None) == (given.text is None):
@@ -269,7 +310,32 @@ def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfi
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
             raise place.error(f"{path}: {reason}") from None
-    return QueryConfig(name, text, given.dialect, given.entailment)
+    specs = tuple(_sink(sink, place.under("sinks"), folder, common) for sink in given.sinks)
+    return QueryConfig(name, text, given.dialect, given.entailment, specs)
+
+
+def _sink(given: Any, place: Place, folder: Path, common: SinksConfig) -> SinkSpec:
+    if not isinstance(given, dict):
+        given = {"to": given}
+    table: SinkTable = read_table(SinkTable, given, place)
+    if table.to is None:
+        raise place.error('a sink has an address, to = "…"')
+    if scheme_of(table.to) in ON_NETWORK:
+        place.check(network_address, table.to)
+    return SinkSpec(
+        sinks.below(folder, table.to),
+        common.limit if table.limit is None else table.limit,
+        table.full or common.full,
+        table.options,
+    )
+
+
+def network_address(text: str) -> str:
+    try:
+        address(text)
+    except AddressError as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 # --- tables and their models -------------------------------------------------------------------------

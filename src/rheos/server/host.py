@@ -26,8 +26,10 @@ from rheos.server.health import Health
 from rheos.server.logs import log
 from rheos.server.problems import Problem
 from rheos.server.rates import Rates
+from rheos.server.sinks import allowed, specs_of, stored
 from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
+from rheos.sinks.base import SinkSpec
 from rheos.sources.ahead import HOUR
 from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.push import PushLog
@@ -109,6 +111,7 @@ class Host:
                 dead_letters=config.state / "dead-letters.ndjson",
                 load_root=folder,
                 hosting=Hosting(lambda message: log(message, level="warning"), config.limits.evaluation),
+                allow=allowed(config),
             )
         except BaseException:
             self._state.close()
@@ -161,7 +164,7 @@ class Host:
         if config.is_push:
             ahead = HOUR if config.ahead == "auto" else config.ahead
             pushed = PushLog(self.config.state / "pushed" / config.name, ahead)
-            self.engine.add_stream(iri, pushed.source, lateness=config.lateness, idle=config.idle)
+            self.engine.add_stream(iri, pushed, lateness=config.lateness, idle=config.idle)
         else:
             pushed = None
             self.engine.add_stream(
@@ -220,8 +223,12 @@ class Host:
             # A query that ran before is not tried out again: that may take as long as an evaluation.
             rehearsed = not (kept.configured and kept.running)
             query.handle = self._register(kept.name, kept.asked, rehearsed=rehearsed)
+            self.engine.streaming.sinks.assign(query.handle.info, specs_of(kept, self.config))
         except RheosError as error:
             query.error = str(error)
+            if query.handle is not None:
+                query.handle.unregister()
+                query.handle = None
             return False
         if not kept.running:
             query.handle.stop()
@@ -284,7 +291,7 @@ class Host:
 
     # --- queries -------------------------------------------------------------------------------------
 
-    def put_query(self, name: str, asked: Asked) -> bool:
+    def put_query(self, name: str, asked: Asked, sinks: tuple[SinkSpec, ...] = ()) -> bool:
         """Register a query, or replace the query of that name. True if it is new."""
         tree = self._parsed(name, asked)
         with self._lock:
@@ -296,13 +303,13 @@ class Host:
                 raise Problem(403, "There are too many queries", detail)
             if known is not None and known.handle is not None:
                 if known.kept.asked == asked:
+                    self._change_sinks(known, known.handle, sinks)
                     return False
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
             try:
-                self._register(name, asked, dry=True)
-                self._add_query(name, asked)
+                self._add_query(self._register(name, asked, dry=True), asked, sinks)
             except (RheosError, Problem):
                 if known is not None:
                     self._open_view_of(known)
@@ -310,12 +317,27 @@ class Host:
             self._open_view_of(self.queries[name])
             return known is None
 
-    def _add_query(self, name: str, asked: Asked) -> None:
+    def _add_query(self, checked: Handle, asked: Asked, sinks: tuple[SinkSpec, ...]) -> None:
         # The first answers may come before `register` returns.
+        name = checked.name
+        self.engine.streaming.sinks.check(checked.info, sinks)
         with self.answers.beginning(name) as since:
-            kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
-            with self._stored(queries={**self.queries, name: Query(kept)}):
-                self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
+            query = KeptQuery(
+                name, asked.text, asked.dialect, since=since, entailment=asked.entailment, sinks=stored(sinks)
+            )
+            with self._stored(queries={**self.queries, name: Query(query)}):
+                self.engine.streaming.sinks.assign(checked.info, sinks)
+                self.queries[name] = Query(query, self._register(name, asked, rehearsed=True))
+
+    def _change_sinks(self, query: Query, handle: Handle, sinks: tuple[SinkSpec, ...]) -> None:
+        """Give a query that goes on other sinks."""
+        if stored(sinks) == stored(self.engine.streaming.sinks.specs(query.name)):
+            return
+        self.engine.streaming.sinks.check(handle.info, sinks)
+        changed = replace(query.kept, sinks=stored(sinks), configured=False)
+        with self._stored(queries={**self.queries, query.name: replace(query, kept=changed)}):
+            self.engine.streaming.sinks.assign(handle.info, sinks)
+        query.kept = changed
 
     def check_query(self, name: str, asked: Asked) -> Handle:
         """Check a query; returns the handle that it would have."""

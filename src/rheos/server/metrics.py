@@ -48,6 +48,14 @@ QUERIES = (
     ("query_evaluation_seconds_total", "Time that these evaluations took.", "total_seconds"),
 )
 
+SINKS = (
+    ("sink_waiting", "Answers that a sink has not taken yet.", "waiting"),
+    ("sink_waiting_bytes", "The size of these.", "bytes"),
+    ("sink_behind_seconds", "How long the first of these has waited.", "behind"),
+    ("sink_taken_total", "Answers that a sink has taken.", "taken"),
+    ("sink_dropped_total", "Answers that a sink does not get, because too many waited.", "dropped"),
+)
+
 
 @dataclass
 class Counters:
@@ -97,6 +105,12 @@ class Metrics(Collector):
         queries = {name: metrics for name, metrics in engine.queries.items() if "/" not in name}
         for name, text, value in QUERIES:
             yield labelled(name, text, "query", {key: getattr(m, value) for key, m in queries.items()})
+        for name, text, value in SINKS:
+            sinks = family(name, text, ("query", "sink"))
+            for query, known in engine.sinks.items():
+                for sink in known:
+                    sinks.add_metric((query, sink.to), float(getattr(sink, value)))
+            yield sinks
         counters, subscribers = self.counters, self.subscribers
         accepted, refused = dict(counters.accepted), dict(counters.refused)
         backlogs = {stream.name: stream.log.backlog for stream in streams if stream.log is not None}

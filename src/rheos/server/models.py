@@ -30,6 +30,9 @@ Execution = Literal["auto", "task", "catalyst"]
 Kind = Literal["select", "construct", "ask", "describe"]
 Text = Annotated[str, Meta(min_length=1, title="a text")]
 Texts = Annotated[Text | tuple[Text, ...], Meta(title="a text or a list of texts")]
+Places = Annotated[tuple[Text, ...], Meta(title="a list of places such as host:port")]
+SinkList = Annotated[tuple[Any, ...], Meta(title="a list of sinks")]
+Full = Literal["stop", "drop"]
 Truth = Annotated[bool, Meta(title="true or false")]
 Count = Annotated[int, Meta(ge=0, title="a whole number")]
 Size = Annotated[int, Meta(ge=1)]
@@ -141,7 +144,20 @@ class Query(Struct, kw_only=True):
         str | None, Meta(description="how its work was last shared out: `one` shard, or by `time`")
     ]
     subscribers: Count
+    sinks: list[Sink]
     rates: Rates
+
+
+class Sink(Struct):
+    """A sink of a query, and what it has taken since the server was started."""
+
+    to: str
+    waiting: Annotated[Count, Meta(description="answers that it has not taken yet")]
+    bytes: Count
+    behind: Annotated[float, Meta(description="seconds that the first of them has waited")]
+    taken: Count
+    dropped: Annotated[Count, Meta(description="answers that it will never get, because too many waited")]
+    trouble: Annotated[str | None, Meta(description="why it takes none now")]
 
 
 class Stream(Struct, kw_only=True):
@@ -238,6 +254,7 @@ class Health(Struct):
     detail: str | UnsetType = UNSET
     streams: Reasons | UnsetType = UNSET
     queries: Reasons | UnsetType = UNSET
+    sinks: Reasons | UnsetType = UNSET
 
 
 class Problem(Struct, omit_defaults=True):

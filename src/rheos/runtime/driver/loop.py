@@ -30,6 +30,7 @@ from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.metrics import Metrics
 from rheos.runtime.driver.registry import Registry
+from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
 from rheos.runtime.driver.topics import Topics
 from rheos.runtime.driver.watch import Stream, Watch
@@ -83,6 +84,7 @@ class Loop:
     streams: Mapping[str, Stream]
     journal: Journal
     output: Output
+    sinks: Sinks
     spark_checkpoint: str
     execution: str = "auto"
     batch_bytes: int = BATCH_BYTES
@@ -240,7 +242,8 @@ class Loop:
             )
             for name in self.streams
         }
-        return Metrics(streams, self.registry.metrics(), self.batches, self._static.milliseconds)
+        queries, sinks = self.registry.metrics(), self.sinks.metrics()
+        return Metrics(streams, queries, self.batches, self._static.milliseconds, sinks)
 
     # --- a batch -----------------------------------------------------------------------------------
 
@@ -295,14 +298,16 @@ class Loop:
         self.progress |= {name: self.progress.get(name, Progress()).having_ended() for name in ending}
         self.reached = {**self.reached, **collected.reached}
         self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
-        handles = self._handles(plan) if collected.failures else {}
+        heard = self._heard(plan, collected.reports)
+        full = self.sinks.put(number, ((handle.info, report.answers.rows) for handle, report in heard))
+        handles = self._handles(plan) if collected.failures or full else {}
         failing = {
             name: reason
-            for name, reason in collected.failures.items()
+            for name, reason in {**full, **collected.failures}.items()
             if name in handles and self._is_current(handles[name])
         }
         self._failing = failing
-        self._say(number, self._heard(plan, collected.reports), collected.letters)
+        self._say(number, heard, collected.letters)
         self._failing = {}
         for name, reason in failing.items():
             self._stop_query(handles[name], reason)
@@ -393,6 +398,7 @@ class Loop:
         self._done = number
         self.batches += 1
         self._emit(number, said)
+        self.sinks.release(number)
         for handle, report in reports:
             if self._is_current(handle):
                 handle.report(report.answers, report.milliseconds, report.way)
@@ -445,6 +451,7 @@ class Loop:
         if found is None:
             # A run that ends before its first batch has said what it is made of.
             self.journal.commit(self._done, self._record(), {})
+            self.sinks.recover(self._done)
             return
         self._done, record = found
         self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
@@ -457,6 +464,7 @@ class Loop:
                 self.registry.handles[name].fail(reason)
         self.journal.collect_garbage(record, time.time())
         self._emit_again(self._done, record.get("lengths", {}))
+        self.sinks.recover(self._done)
         if self.all_ended():
             self.finished.set()
 

@@ -55,11 +55,28 @@ class QueryMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkMetrics:
+    """A sink of a query: how many answers wait for it, in how many bytes, and for how many seconds the first
+    of them has waited; how many it has taken and how many were dropped since the process began. `trouble`
+    says why it takes none now."""
+
+    to: str
+    waiting: int = 0
+    bytes: int = 0
+    behind: float = 0.0
+    taken: int = 0
+    dropped: int = 0
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Metrics:
-    """Streams by their IRI and queries by their name, as they are now. `static_milliseconds` is how long the
-    static parts of queries of CQELS-QL took when they were last computed."""
+    """Streams by their IRI and queries by their name, as they are now, and the sinks of queries that have
+    some. `static_milliseconds` is how long the static parts of queries of CQELS-QL took when they were last
+    computed."""
 
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
     queries: dict[str, QueryMetrics] = field(default_factory=dict)
     batches: int = 0
     static_milliseconds: float = 0.0
+    sinks: dict[str, list[SinkMetrics]] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+
 from rheos import iris
 from rheos.addresses import Allowed
 from rheos.algebra.nodes import KINDS
@@ -25,15 +27,19 @@ from rheos.runtime.driver.loop import Loop, Output, Writer
 from rheos.runtime.driver.metrics import Metrics, StreamMetrics
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.rehearsal import rehearse
+from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.watch import Stream
 from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.sinks.opening import Surroundings
 from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
+from rheos.sources.chunks import ELEMENTS
 from rheos.sources.kafka import Kafka
 from rheos.sources.opening import Way, blank_prefix, open_source
+from rheos.sources.push import PushLog
 from rheos.sources.receivers.base import Receiver
 from rheos.sources.receivers.opening import Receivers
 from rheos.sources.standard_input import Spool, copy
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
 
     from rheos.mapping import Mapping
 
-
+DRAIN = 60.0
 EVERYWHERE = Allowed()
 
 
@@ -54,7 +60,8 @@ class Streaming:
     """Streams, registered queries, and the run that goes on.
 
     `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
-    folder that goes away with the engine. Only `allowed` addresses are contacted.
+    folder that goes away with the engine. A run waits at its end so many seconds (`drain`) for sinks that
+    have not taken everything. Only `allowed` addresses are contacted.
     """
 
     def __init__(
@@ -68,6 +75,7 @@ class Streaming:
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
         hosting: Hosting | None = None,
+        drain: float = DRAIN,
         allowed: Allowed = EVERYWHERE,
     ) -> None:
         self._session = session
@@ -83,8 +91,17 @@ class Streaming:
         self.registry = Registry(
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
         )
+        self._drain = drain
+        self.sinks = Sinks(
+            lambda: self.location.store,
+            Surroundings(session, self._push, allowed, append=hosting is not None),
+            warn=self._warn,
+            fail=self.registry.fail,
+        )
+        self.registry.sinks = self.sinks
         self.streams: dict[str, Stream] = {}
         self.receivers = Receivers(self._warn)
+        self.logs: dict[str, PushLog] = {}  # of the streams that elements can be pushed to
         self.output = Output()
         self.loop: Loop | None = None
         self._journal: Journal | None = None
@@ -113,6 +130,9 @@ class Streaming:
             raise RheosError(f"the stream {name} is made by a query")
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
+        if isinstance(source, PushLog):
+            self.logs[term] = source
+            source = source.source
         opened = open_source(
             source,
             absolute(name),
@@ -160,7 +180,19 @@ class Streaming:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]
         self.receivers.remove(term)
+        self.logs.pop(term, None)
         self.registry.sources.discard(term)
+
+    def _push(self, name: str, elements: pa.Table) -> None:
+        """Add elements to a push stream."""
+        log = self.logs.get(iri(absolute(name)))
+        if log is None:
+            raise RheosError(f"there is no push stream {name}")
+        nothing = pa.nulls(len(elements), ELEMENTS.field("line").type)
+        columns = [*elements.select(ELEMENTS.names[:-1]).columns, nothing]
+        chunks = pa.table(columns, names=ELEMENTS.names).cast(ELEMENTS).combine_chunks().to_batches()
+        for elements in chunks:
+            log.append(elements)
 
     def register(
         self,
@@ -259,6 +291,7 @@ class Streaming:
             used,
             journal,
             self.output,
+            self.sinks,
             self.location.spark_checkpoint(session),
             self._execution,
             self._batch_bytes,
@@ -275,13 +308,16 @@ class Streaming:
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for so many seconds; whether they have."""
+        """Run until all streams have ended, or for so many seconds; whether they have. SinkError if a sink
+        has not taken everything then."""
         self.start()
         assert self.loop is not None
         try:
-            return self.loop.wait(timeout, until_read=True)
+            ended = self.loop.wait(timeout, until_read=True)
         finally:
             self.stop()
+        self.sinks.drain(self._drain)
+        return ended
 
     def stop(self) -> None:
         if self._hosting is None:
@@ -304,8 +340,8 @@ class Streaming:
         if self.loop is not None:
             found = self.loop.metrics()
         else:
-            queries = self.registry.metrics()
-            found = Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+            streams = {name[1:-1]: StreamMetrics() for name in self.streams}
+            found = Metrics(streams, self.registry.metrics(), sinks=self.sinks.metrics())
         for name, health in self.receivers.health().items():
             if name[1:-1] in found.streams:
                 found.streams[name[1:-1]] = changed(found.streams[name[1:-1]], **health._asdict())
@@ -317,11 +353,13 @@ class Streaming:
         self.loop = None
         self.registry.clear()
         self.streams.clear()
+        self.logs.clear()
         self.output = Output()
 
     def close(self) -> None:
         self.stop()
         self.receivers.close()
+        self.sinks.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
                 # Queries may have come and gone since the last batch.
