@@ -11,9 +11,10 @@ import difflib
 import ipaddress
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -22,7 +23,7 @@ import pyoxigraph as ox
 from msgspec import Struct, field
 
 from rheos import durations
-from rheos.addresses import AddressError, address, allowed_place
+from rheos.addresses import AddressError, Allowed, address, allowed_place
 from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.errors import RheosError
 from rheos.server import models, sinks, windows
@@ -63,6 +64,7 @@ class Common(Struct, frozen=True, kw_only=True):
     execution: models.Execution = "auto"
     entailment: Entailment = "none"
     allow: models.Places = ()
+    kafka: Truth = False
     limits: Limits = Limits()
 
 
@@ -75,11 +77,14 @@ class DataTable(Struct, frozen=True):
 
 
 class StreamTable(models.StreamDescription, frozen=True):
-    """`[streams.NAME]`: either a source or a stream that clients push to."""
+    """`[streams.NAME]`: either a source or a stream that clients push to. What does not belong into the URL
+    of a source is in a table for its kind."""
 
-    source: Text | None = None
     push: Truth = False
     follow: Truth = False
+    kafka: dict[str, Text] = field(default_factory=dict)
+    mqtt: dict[str, Text] = field(default_factory=dict)
+    http: dict[str, Text] = field(default_factory=dict)
 
 
 class SinksTable(Struct, frozen=True):
@@ -139,6 +144,7 @@ class StreamConfig:
     ahead: int | Literal["auto"] | None = "auto"
     mapping: Mapping | None = None
     time: str | None = None
+    options: Table[str, str] = dataclass_field(default_factory=dict, repr=False)  # secrets are among them
 
     @property
     def is_push(self) -> bool:
@@ -242,13 +248,28 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
         raise top.error(str(error)) from None
 
 
-def stream_of(name: str, content: Table[str, Any]) -> StreamConfig:
-    """A push stream as a client describes it."""
-    refused = [key for key in ("source", "follow", "push") if key in content]
+def stream_of(name: str, content: Table[str, Any], allow: Iterable[str] = ()) -> StreamConfig:
+    """A stream as a client describes it: one to push to, or with a source at a place that is allowed."""
+    own = [
+        key for key in StreamTable.__struct_fields__ if key not in models.StreamDescription.__struct_fields__
+    ]
+    refused = [key for key in own if key in content]
     if refused:
-        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that; this is a push stream")
-    given = read_table(models.StreamDescription, content, Place("", f"streams.{name}"))
-    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), None)
+        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that")
+    place = Place("", f"streams.{name}")
+    given = read_table(models.StreamDescription, content, place)
+    if given.source is not None:
+        from rheos.sources.opening import LIVE_SCHEMES, is_live
+
+        if not is_live(given.source):
+            known = ", ".join(f"{scheme}://" for scheme in LIVE_SCHEMES)
+            raise place.error(f"source: only the configuration can name that; clients can name {known}")
+        try:
+            Allowed.of(allow).check(given.source.replace("#", "%23"))
+        except AddressError as error:
+            raise place.error(f"source: {error}") from None
+    pushed = given.source is None
+    return _stream(StreamTable(**msgspec.structs.asdict(given), push=pushed), name, Place(""), None)
 
 
 def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> StreamConfig:
@@ -274,7 +295,24 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> S
         ahead="auto" if given.ahead is None else ahead,
         mapping=_mapping(given, place, folder),
         time=given.time,
+        options=_options(given, source, place),
     )
+
+
+# The tables of options, by the part of a scheme before and after which others stand (poll+http, mqtts).
+_OPTIONS = {"kafka": ("kafka",), "mqtt": ("mqtt", "mqtts"), "http": ("http", "https", "ws", "wss")}
+
+
+def _options(given: StreamTable, source: str | None, place: Place) -> dict[str, str]:
+    """The options of a source, from the table of its kind."""
+    scheme = (source or "").partition("://")[0].lower().rpartition("+")[2]
+    for table, schemes in _OPTIONS.items():
+        options: dict[str, str] = getattr(given, table)
+        if options and scheme not in schemes:
+            raise place.error(f"{table}: the stream has no source of that kind")
+        if options:
+            return options
+    return {}
 
 
 def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping | None:

@@ -38,7 +38,7 @@ class Control:
     # --- PUT -----------------------------------------------------------------------------------------
 
     async def put(self, request: Request) -> Response:
-        """Register a query, or make a push stream of a description in JSON."""
+        """Register a query, or make a stream of a description in JSON."""
         self.access.write(request)
         name = request.path_params["name"]
         try:
@@ -177,6 +177,8 @@ class Control:
             held=metrics.live,
             time=None if metrics.event_time is None else time_text(metrics.event_time),
             ended=metrics.ended,
+            connected=metrics.connected,
+            trouble=metrics.trouble,
             rates=self.host.rates.of(stream.name),
         )
 

@@ -83,6 +83,16 @@ Time = Annotated[
         extra_json_schema={"pattern": "^(field:[A-Za-z]+|property:http://[a-z.]+/[a-z]*|arrival)$"},
     ),
 ]
+SourceUrl = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a source",
+        description="the URL of a broker or of something on the Web; only of places that the configuration"
+        " allows. In the configuration also a path",
+    ),
+]
+Options = Annotated[dict[str, Text], Meta(title="a table of options")]
 Records = Literal["json", "ndjson", "csv", "tsv"]
 Rates = Annotated[list[float], Meta(description="of the last two minutes, one for every two seconds")]
 Parts = Annotated[dict[str, str], Meta(description="texts by their titles")]
@@ -94,7 +104,8 @@ Rows = Annotated[list[dict[str, Any]], Meta(description="in the form of NDJSON")
 
 
 class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """A push stream that a client wants. A table of the configuration has the same keys, and more."""
+    """A stream that a client wants: one to push to, or with a source. A table of the configuration has the
+    same keys, and more."""
 
     iri: Iri | None = None
     lateness: Duration | None = None
@@ -103,6 +114,7 @@ class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
     window: Window | None = None
     mapping: Mapping | None = None
     time: Time | None = None
+    source: SourceUrl | None = None
 
 
 class Preview(Struct, frozen=True, forbid_unknown_fields=True):
@@ -177,6 +189,11 @@ class Stream(Struct, kw_only=True):
     held: Count | UnsetType = UNSET
     time: str | UnsetType | None = UNSET
     ended: bool | UnsetType = UNSET
+    connected: Annotated[
+        bool | UnsetType | None,
+        Meta(description="whether its broker or server can be reached, if it has one"),
+    ] = UNSET
+    trouble: Annotated[str | UnsetType | None, Meta(description="why it cannot")] = UNSET
 
 
 class Queries(Struct):

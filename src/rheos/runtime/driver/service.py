@@ -37,7 +37,8 @@ from rheos.sinks.opening import Surroundings
 from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.chunks import ELEMENTS
-from rheos.sources.kafka import Kafka
+from rheos.sources.decoding import RdfDecoder
+from rheos.sources.kafka import Kafka, open_topic
 from rheos.sources.opening import Way, blank_prefix, open_source
 from rheos.sources.push import PushLog
 from rheos.sources.receivers.base import Receiver
@@ -104,6 +105,7 @@ class Streaming:
         self.logs: dict[str, PushLog] = {}  # of the streams that elements can be pushed to
         self.output = Output()
         self.loop: Loop | None = None
+        self._not_started: RheosError | None = None
         self._journal: Journal | None = None
         self._location: Location | None = None
         self._letters_file: OutputFile | None = None
@@ -264,6 +266,10 @@ class Streaming:
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer
 
+    def check_topic(self, url: str) -> None:
+        """LoadError if Kafka does not know the topic of a URL; EnvironmentFault without the connector."""
+        open_topic(url, "", "", RdfDecoder(), allowed=self._allowed).partitions(self._session())
+
     @property
     def needs_kafka(self) -> bool:
         """True if a stream is a topic of Kafka."""
@@ -304,7 +310,12 @@ class Streaming:
                 self._copying.add(stream.source.folder)
                 copy(standard_input(), stream.source)
         self.receivers.start(used)
-        self.loop.start()
+        try:
+            self.loop.start()
+        except RheosError as error:
+            self._not_started = error
+            raise
+        self._not_started = None
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
@@ -334,7 +345,7 @@ class Streaming:
     @property
     def failure(self) -> BaseException | None:
         """Why streams no longer flow although they should."""
-        return None if self.loop is None else self.loop.failure
+        return self._not_started or (None if self.loop is None else self.loop.failure)
 
     def metrics(self) -> Metrics:
         if self.loop is not None:
