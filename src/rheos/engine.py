@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from rheos.mapping import Mapping as MappingFile
     from rheos.runtime.driver.handle import Handle
     from rheos.runtime.driver.hosting import Hosting
     from rheos.runtime.driver.loop import Writer
@@ -96,8 +97,9 @@ class Engine:
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
 
-    Sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a list, any. At
-    the end of a run they have `drain` seconds to take what they have not.
+    Sources and sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a
+    list, those that they name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs
+    it yet. At the end of a run sinks have `drain` seconds to take what they have not.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class Engine:
         hosting: Hosting | None = None,
         allow: Iterable[str] | Allowed | None = None,
         drain: float = 60.0,
+        kafka: bool = False,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -138,6 +141,7 @@ class Engine:
         self._hosting = hosting
         self._drain = drain
         self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
+        self._kafka = kafka
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -328,9 +332,13 @@ class Engine:
         idle: float | None = None,
         follow: bool = False,
         ahead: int | timedelta | Literal["auto"] | None = "auto",
+        mapping: str | os.PathLike[str] | MappingFile | None = None,
+        time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
-        Source, or a Spark streaming DataFrame with subject, predicate, object, time.
+        Source, or a Spark streaming DataFrame with subject, predicate, object, time. docs/sources.md lists
+        the URLs; `options` has what does not belong into one, such as passwords and certificates.
 
         Elements may be up to `lateness` (microseconds) older than the newest before them in their partition;
         the partition of a DataFrame's row is in its column `partition`, or Spark's own. A live source, or a
@@ -340,6 +348,11 @@ class Engine:
         An element of a live source that is more than `ahead` (microseconds) ahead of the clock on the wall is
         a dead letter and moves nothing; `auto` leaves the bound to the source, None is without one. Files
         that are not followed have no such bound, whatever is said.
+
+        With a `mapping` the stream has records that are not RDF: JSON, NDJSON, CSV, TSV, or rows with any
+        columns. It is the path of a CONSTRUCT query (`.rq`), of RML (`.rml.ttl`) or of a JSON-LD context
+        (`.jsonld`), or a `rheos.mapping.Mapping`. `time` is what stands for the time of its elements:
+        `field:NAME`, `property:IRI`, `message` or `arrival`; without it, what they say themselves.
         """
         self.streaming.add_stream(
             iri,
@@ -348,6 +361,9 @@ class Engine:
             idle=idle,
             follow=follow,
             ahead=in_microseconds(ahead) if isinstance(ahead, timedelta) else ahead,
+            mapping=mapping,
+            time=time,
+            options=options,
         )
 
     def reset_stream(self, iri: str) -> None:
@@ -454,7 +470,9 @@ class Engine:
     def session(self) -> SparkSession:
         """The Spark session of this engine, started when it is first needed."""
         if self._spark is None:
-            self._spark = start(quick=self.quick) if self._given is None else adopt(self._given)
+            kafka = self._kafka or (self._streaming is not None and self._streaming.needs_kafka)
+            given = self._given
+            self._spark = start(quick=self.quick, kafka=kafka) if given is None else adopt(given)
         return self._spark
 
     def close(self) -> None:

@@ -258,7 +258,7 @@ class Translator:
 
     def group_and_filter(self, group: ast.Group) -> tuple[Node, Expression | None]:
         """The pattern of a group, and the conjunction of the filters that stand in the group itself."""
-        pattern: Node = UNIT
+        pattern = self.beginning()
         filters: list[Expression] = []
         for element in group.elements:
             match element:
@@ -273,6 +273,10 @@ class Translator:
                 case _:
                     pattern = join(pattern, self.element(element))
         return pattern, conjunction(filters)
+
+    def beginning(self) -> Node:
+        """What a group begins with: one solution that binds nothing, unless a language knows more."""
+        return UNIT
 
     def element(self, element: ast.Pattern) -> Node:
         match element:

@@ -30,11 +30,14 @@ from rheos.cli.options import (
     GraphOption,
     IdleOption,
     LatenessOption,
+    MappingArgument,
+    MappingsOption,
     OutputOption,
     OutputsOption,
     QueriesArgument,
     QueryArgument,
     QuietOption,
+    RecordsOption,
     RunExecution,
     RunExecutionOption,
     RunFormatOption,
@@ -44,10 +47,13 @@ from rheos.cli.options import (
     StreamOption,
     TextOption,
     TextsOption,
+    TimeOption,
+    TimesOption,
     examples,
     microseconds,
     named_graphs,
     named_streams,
+    named_values,
 )
 
 app = typer.Typer(
@@ -58,6 +64,7 @@ app = typer.Typer(
         "rheos query people.rq --data city.ttl",
         "rheos query -q 'SELECT * { ?s ?p ?o } LIMIT 5' --data city.ttl",
         "rheos explain people.rq --data city.ttl",
+        "rheos map sensors.rq --data sensors.ndjson --time field:ts",
         "rheos serve --config rheos.toml",
     ),
     no_args_is_help=True,
@@ -124,12 +131,15 @@ def query(
         "rheos run derive.rq -s http://example.org/tolls=tolls.nq --format nquads --output derived.nq",
         "rheos run a.rq b.rq -s http://example.org/tolls=in/ --follow -o kafka://localhost/answers -o dir/",
         "cat tolls.nq | rheos run tolls.rq -s http://example.org/tolls=- --lateness 5s | head",
+        "rheos run hot.rq -s http://ex.org/s=s.csv --mapping http://ex.org/s=s.rq --time http://ex.org/s=field:ts",
     )
 )
 def run(
     query: QueriesArgument = None,
     text: TextsOption = None,
     stream: StreamOption = None,
+    mapping: MappingsOption = None,
+    time: TimesOption = None,
     data: DataOption = None,
     graph: GraphOption = None,
     dialect: DialectOption = Dialect.auto,
@@ -163,6 +173,8 @@ def run(
         sources = read_queries(query or [], text or [], streams)
         options = Run(
             streams=streams,
+            mappings=named_values(mapping, "--mapping", "FILE", streams),
+            times=named_values(time, "--time", "TIME", streams),
             data=data or [],
             graphs=named_graphs(graph),
             dialect=dialect,
@@ -211,6 +223,30 @@ def explain(
     with reported(source.name):
         session = Session(data or [], named_graphs(graph), base, entailment, execution)
         show(source, session, dialect)
+
+
+@app.command(
+    epilog=examples(
+        "rheos map sensors.rq --data sensors.ndjson --time field:ts",
+        "rheos map sensors.rml.ttl --data sensors.json --time property:http://www.w3.org/ns/sosa/resultTime",
+        "head -3 sensors.csv | rheos map sensors.rq --data - --time field:ts",
+    )
+)
+def map(
+    mapping: MappingArgument,
+    data: RecordsOption,
+    time: TimeOption = None,
+    base: BaseOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Show what a mapping makes of records: N-Quads with the time, as a stream file has them.
+
+    Records that give no element are told on standard error, each with its place and the reason.
+    """
+    from rheos.cli.map import show
+
+    with reported(mapping):
+        show(mapping, data, time, base, output)
 
 
 @app.command(

@@ -104,6 +104,25 @@ def named_streams(values: list[str] | None) -> list[tuple[str, str]]:
     return named
 
 
+def named_values(
+    values: list[str] | None, option: str, what: str, streams: list[tuple[str, str]]
+) -> dict[str, str]:
+    """Each `IRI=VALUE` of an option about streams, by the IRI of the stream, which must be there."""
+    found: dict[str, str] = {}
+    known = [iri for iri, _ in streams]
+    for value in values or []:
+        iri = next((iri for iri in known if value.startswith(f"{iri}=")), None)
+        if iri is None:
+            given = value.partition("=")[0]
+            raise typer.BadParameter(
+                f"expected IRI={what} of a --stream; there is no stream {given}", param_hint=option
+            )
+        if iri in found:
+            raise typer.BadParameter(f"{option} is given twice for the stream {iri}", param_hint=option)
+        found[iri] = value[len(iri) + 1 :]
+    return found
+
+
 def _named(value: str, option: str, what: str, name: str) -> tuple[str, str]:
     # An IRI holds `=` more often than the name of a file does, so the last one divides; but the address of a
     # source (kafka://host/topic?group=a) holds it too, and then it is the first after which one begins.
@@ -246,6 +265,46 @@ StreamOption = Annotated[
         metavar="IRI=SOURCE",
         help="Where a stream comes from: a file, a directory, a quoted glob, - for standard input, or a URL. "
         "Repeatable.",
+    ),
+]
+MappingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mapping",
+        metavar="IRI=FILE",
+        help="What makes RDF of a stream that is JSON, NDJSON, CSV or TSV: a CONSTRUCT query (.rq), RML "
+        "(.rml.ttl) or a JSON-LD context (.jsonld). Repeatable.",
+    ),
+]
+TimesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--time",
+        metavar="IRI=TIME",
+        help="What stands for the time of a stream's elements: field:NAME, property:IRI, message or arrival. "
+        "Repeatable.",
+    ),
+]
+MappingArgument = Annotated[
+    str, typer.Argument(metavar="MAPPING", help="The mapping: .rq, .rml.ttl or .jsonld.", show_default=False)
+]
+RecordsOption = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        "-d",
+        metavar="FILE",
+        help="The records: .json, .ndjson, .jsonl, .csv or .tsv, also gzipped; a quoted glob takes many; "
+        "- reads NDJSON or CSV from standard input.",
+        show_default=False,
+    ),
+]
+TimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="TIME",
+        help="What stands for the time: field:NAME or property:IRI. Default: prov:generatedAtTime.",
     ),
 ]
 DialectOption = Annotated[

@@ -43,6 +43,8 @@ class Run:
     """The options of the command."""
 
     streams: list[tuple[str, str]]
+    mappings: dict[str, str]
+    times: dict[str, str]
     data: list[str]
     graphs: list[tuple[str, str]]
     dialect: Dialect
@@ -135,6 +137,8 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
                 idle=options.idle and options.idle / 1e6,
                 follow=options.follow,
                 ahead="auto" if options.ahead is None else options.ahead,
+                mapping=options.mappings.get(iri),
+                time=options.times.get(iri),
             )
         yield engine
 

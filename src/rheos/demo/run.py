@@ -113,7 +113,9 @@ class Life:
             for name, lines in city.between(reached, now).items():
                 stream = self.host.streams[name]
                 if lines and stream.log is not None:
-                    accepted = push.accept(stream.log, stream.iri, lines, NQUADS, self.host.limits.backlog)
+                    accepted = push.accept(
+                        stream.log, stream.decoding, lines, NQUADS, self.host.limits.backlog
+                    )
                     self.elements += accepted.elements
             reached = now
             if self.stopping.wait(_STEP):

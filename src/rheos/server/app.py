@@ -74,6 +74,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/page/{name}/physical/{size}", GET=pages.window),
         at("/page/{name}/logical/{size}/{step}", GET=pages.window),
         at("/check", POST=details.check),
+        at("/preview", POST=details.preview),
         at("/{name}", GET=linked.resource, PUT=control.put, POST=control.post, DELETE=control.delete),
         at("/{name}/events", GET=events.events),
         WebSocketRoute("/{name}/ws", sockets.answers),

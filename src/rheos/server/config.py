@@ -11,17 +11,19 @@ import difflib
 import ipaddress
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as Table
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 import pyoxigraph as ox
 from msgspec import Struct, field
 
 from rheos import durations
-from rheos.addresses import AddressError, address, allowed_place
+from rheos.addresses import AddressError, Allowed, address, allowed_place
 from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.errors import RheosError
 from rheos.server import models, sinks, windows
@@ -31,11 +33,14 @@ from rheos.server.state import Asked
 from rheos.sinks.base import LIMIT, Full, SinkSpec
 from rheos.sinks.opening import ON_NETWORK, scheme_of
 
+if TYPE_CHECKING:
+    from rheos.mapping import Mapping
+
 DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
 # The server itself has these addresses.
-RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "queries"}
+RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "preview", "queries"}
 RESERVED |= {"robots.txt", "sparql", "static", "streams", "trdf"}
 
 T = TypeVar("T")
@@ -59,6 +64,7 @@ class Common(Struct, frozen=True, kw_only=True):
     execution: models.Execution = "auto"
     entailment: Entailment = "none"
     allow: models.Places = ()
+    kafka: Truth = False
     limits: Limits = Limits()
 
 
@@ -71,11 +77,14 @@ class DataTable(Struct, frozen=True):
 
 
 class StreamTable(models.StreamDescription, frozen=True):
-    """`[streams.NAME]`: either a source or a stream that clients push to."""
+    """`[streams.NAME]`: either a source or a stream that clients push to. What does not belong into the URL
+    of a source is in a table for its kind."""
 
-    source: Text | None = None
     push: Truth = False
     follow: Truth = False
+    kafka: dict[str, Text] = field(default_factory=dict)
+    mqtt: dict[str, Text] = field(default_factory=dict)
+    http: dict[str, Text] = field(default_factory=dict)
 
 
 class SinksTable(Struct, frozen=True):
@@ -122,7 +131,8 @@ class Settings(Common, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
     """A stream that has a source, or that clients push to. `lateness` and `ahead` are in µs, `idle` is in
-    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream."""
+    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream. With a
+    `mapping` it takes records that are not RDF; `time` is what stands for the time of elements."""
 
     name: str
     source: str | None = None
@@ -132,6 +142,9 @@ class StreamConfig:
     follow: bool = False
     window: Window | None = None
     ahead: int | Literal["auto"] | None = "auto"
+    mapping: Mapping | None = None
+    time: str | None = None
+    options: Table[str, str] = dataclass_field(default_factory=dict, repr=False)  # secrets are among them
 
     @property
     def is_push(self) -> bool:
@@ -168,7 +181,7 @@ class Config(Common, frozen=True, kw_only=True):
     state: Path = Path("rheos-state")
     window: Window = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
-    graphs: Mapping[str, str] = field(default_factory=dict)
+    graphs: Table[str, str] = field(default_factory=dict)
     load_folder: Path | None = None
     sinks: SinksConfig = SinksConfig()
     streams: tuple[StreamConfig, ...] = ()
@@ -200,7 +213,7 @@ def read(path: Path) -> Config:
     return config_of(content, str(path), path.parent)
 
 
-def config_of(content: Mapping[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
+def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
     top = Place(file)
     given: Settings = read_table(Settings, content, top)
     found = {key: getattr(given, key) for key in Common.__struct_fields__}
@@ -235,16 +248,32 @@ def config_of(content: Mapping[str, Any], file: str = DEFAULT_FILE, folder: Path
         raise top.error(str(error)) from None
 
 
-def stream_of(name: str, content: Mapping[str, Any]) -> StreamConfig:
-    """A push stream as a client describes it."""
-    refused = [key for key in ("source", "follow", "push") if key in content]
+def stream_of(name: str, content: Table[str, Any], allow: Iterable[str] = ()) -> StreamConfig:
+    """A stream as a client describes it: one to push to, or with a source at a place that is allowed."""
+    own = [
+        key for key in StreamTable.__struct_fields__ if key not in models.StreamDescription.__struct_fields__
+    ]
+    refused = [key for key in own if key in content]
     if refused:
-        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that; this is a push stream")
-    given = read_table(models.StreamDescription, content, Place("", f"streams.{name}"))
-    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), Path())
+        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that")
+    place = Place("", f"streams.{name}")
+    given = read_table(models.StreamDescription, content, place)
+    if given.source is not None:
+        from rheos.sources.opening import LIVE_SCHEMES, is_live
+
+        if not is_live(given.source):
+            known = ", ".join(f"{scheme}://" for scheme in LIVE_SCHEMES)
+            raise place.error(f"source: only the configuration can name that; clients can name {known}")
+        try:
+            Allowed.of(allow).check(given.source.replace("#", "%23"))
+        except AddressError as error:
+            raise place.error(f"source: {error}") from None
+    pushed = given.source is None
+    return _stream(StreamTable(**msgspec.structs.asdict(given), push=pushed), name, Place(""), None)
 
 
-def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamConfig:
+def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> StreamConfig:
+    """A stream; without a folder it is a client's, who gives the mapping itself."""
     place, source = top.under("streams").under(name), given.source
     place.check(check_name, name)
     if given.push == (source is not None):
@@ -252,7 +281,7 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamCo
     if source == "-":
         raise place.error("standard input cannot be a stream of a server; use push = true")
     if source is not None and "://" not in source:
-        source = str(folder / source)
+        source = str((folder or Path()) / source)
     idle = place.value("idle", durations.microseconds, given.idle)
     ahead = place.value("ahead", bound, given.ahead)
     return StreamConfig(
@@ -264,7 +293,46 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path) -> StreamCo
         follow=given.follow,
         window=place.value("window", windows.read, given.window),
         ahead="auto" if given.ahead is None else ahead,
+        mapping=_mapping(given, place, folder),
+        time=given.time,
+        options=_options(given, source, place),
     )
+
+
+# The tables of options, by the part of a scheme before and after which others stand (poll+http, mqtts).
+_OPTIONS = {"kafka": ("kafka",), "mqtt": ("mqtt", "mqtts"), "http": ("http", "https", "ws", "wss")}
+
+
+def _options(given: StreamTable, source: str | None, place: Place) -> dict[str, str]:
+    """The options of a source, from the table of its kind."""
+    scheme = (source or "").partition("://")[0].lower().rpartition("+")[2]
+    for table, schemes in _OPTIONS.items():
+        options: dict[str, str] = getattr(given, table)
+        if options and scheme not in schemes:
+            raise place.error(f"{table}: the stream has no source of that kind")
+        if options:
+            return options
+    return {}
+
+
+def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping | None:
+    """The mapping of a stream, which must be right, and fit to what stands for the time."""
+    from rheos.mapping import Mapping
+    from rheos.sources.decoding import Decoding
+
+    if given.mapping is None and given.time is None:
+        return None
+    try:
+        mapping = None
+        if given.mapping is not None:
+            mapping = Mapping.of(given.mapping) if folder is None else Mapping.read(folder / given.mapping)
+        decoding = Decoding(mapping, given.time)
+        decoding.decoder()
+        if given.push and decoding.clock.kind == "message":
+            raise RheosError("what is pushed has no time of its own: say field:NAME, property:IRI or arrival")
+    except RheosError as error:
+        raise place.error(f"mapping: {error}" if given.mapping else f"time: {error}") from error
+    return mapping
 
 
 def _query(given: QueryTable, name: str, top: Place, folder: Path, common: SinksConfig) -> QueryConfig:

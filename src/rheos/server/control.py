@@ -38,7 +38,7 @@ class Control:
     # --- PUT -----------------------------------------------------------------------------------------
 
     async def put(self, request: Request) -> Response:
-        """Register a query, or make a push stream of a description in JSON."""
+        """Register a query, or make a stream of a description in JSON."""
         self.access.write(request)
         name = request.path_params["name"]
         try:
@@ -77,7 +77,7 @@ class Control:
             raise Problem(404, f"There is no {name}")
         content = await limits.body(request, self.host.limits.body)
         media = media_type(request.headers.get("content-type"))
-        if media not in push.MEDIA_TYPES and content.strip().lower() == _RESET:
+        if media not in push.ALL_TYPES and content.strip().lower() == _RESET:
             return await self._reset(name)
         if stream.log is None:
             detail = f"{name} has a source of its own; the only command that it takes is reset"
@@ -85,7 +85,7 @@ class Control:
         clock = self.host.clock_of(stream), stream.config.lateness
         try:
             accepted = await run_in_threadpool(
-                push.accept, stream.log, stream.iri, content, media, self.host.limits.backlog, *clock
+                push.accept, stream.log, stream.decoding, content, media, self.host.limits.backlog, *clock
             )
         except Problem as problem:
             stream.refused += len(problem.bad)
@@ -177,6 +177,8 @@ class Control:
             held=metrics.live,
             time=None if metrics.event_time is None else time_text(metrics.event_time),
             ended=metrics.ended,
+            connected=metrics.connected,
+            trouble=metrics.trouble,
             rates=self.host.rates.of(stream.name),
         )
 

@@ -1,4 +1,5 @@
-"""Details of queries: plans, last answers, and dry runs of texts that are not registered."""
+"""Details of queries: plans, last answers, and dry runs of texts that are not registered, queries as well as
+mappings."""
 
 from __future__ import annotations
 
@@ -9,29 +10,34 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
+import msgspec
 from anyio import to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rheos.answers.formatter import Formatter
+from rheos.errors import PlacedError, RheosError
+from rheos.mapping import Mapping
 from rheos.runtime.driver.handle import Handle
-from rheos.server import limits, models
+from rheos.server import limits, models, push
 from rheos.server.access import Access
 from rheos.server.host import Host, Query
 from rheos.server.problems import Problem
 from rheos.server.state import Asked
+from rheos.sources.decoding import Decoding
+from rheos.sources.push import lines
 
 _NO_CACHE = {"Cache-Control": "no-cache"}
 _MOST_ANSWERS = 1000
-_SHOWN = 100  # rows of a dry run
+_SHOWN = 100  # rows of a dry run, and elements of a preview
 _LONGEST = 10.0  # seconds of a dry run
 _LOOK = 0.05  # seconds between two looks for answers
 
 
 @dataclass(frozen=True)
 class Details:
-    """`/name/plan`, `/name/answers` and `/check`. Only two dry runs are done at a time."""
+    """`/name/plan`, `/name/answers`, `/check` and `/preview`. Only two dry runs are done at a time."""
 
     host: Host
     access: Access
@@ -81,6 +87,17 @@ class Details:
             error=error,
         )
 
+    async def preview(self, request: Request) -> Response:
+        """What a mapping makes of some records. Nothing is kept of it."""
+        self.access.write(request)
+        text = await limits.text(request, self.host.limits.body)
+        try:
+            given = msgspec.json.decode(text, type=models.Preview)
+        except msgspec.MsgspecError as error:
+            raise Problem(400, "This is nothing to preview", str(error)) from None
+        found = await to_thread.run_sync(lambda: previewed(given, self.host.base), limiter=self.trials)
+        return models.reply(found, headers=_NO_CACHE)
+
     def _explanation(self, asked: Asked) -> dict[str, str]:
         return self.host.engine.explanation(
             asked.text,
@@ -95,6 +112,20 @@ class Details:
         if query is None:
             raise Problem(404, f"There is no query {name}")
         return query
+
+
+def previewed(given: models.Preview, base: str) -> models.Mapped:
+    try:
+        chunk = push.read_records(
+            given.records.encode(), given.format, Decoding(Mapping.of(given.mapping), given.time, base)
+        )
+    except RheosError as error:
+        if isinstance(error.__cause__, PlacedError):  # what is wrong with a query has a place in it
+            raise error.__cause__ from None
+        raise Problem(400, "The mapping cannot be used", str(error)) from None
+    shown = chunk.elements.slice(0, _SHOWN)
+    elements = lines(shown, 0).decode().splitlines() if shown.num_rows else []
+    return models.Mapped(elements, chunk.elements.num_rows, push.shown(chunk.bad[:_SHOWN]))
 
 
 def first_answers(handle: Handle, name: str, seconds: float) -> list[dict[str, Any]]:

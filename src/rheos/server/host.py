@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rheos.algebra.streams import Window
 from rheos.engine import Engine
-from rheos.errors import QuerySyntaxError, RheosError
+from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.hosting import Hosting
 from rheos.runtime.driver.metrics import Metrics
@@ -27,10 +27,12 @@ from rheos.server.logs import log
 from rheos.server.problems import Problem
 from rheos.server.rates import Rates
 from rheos.server.sinks import allowed, specs_of, stored
+from rheos.server.sources import check_topic, is_topic
 from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
 from rheos.sinks.base import SinkSpec
 from rheos.sources.ahead import HOUR
+from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.push import PushLog
 from rheos.sources.times import NEVER
 from rheos.syntax import ast, parse
@@ -44,13 +46,15 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass
 class Stream:
-    """A stream from outside. A push stream has a `log`. `described` is the description from which a client
-    made it. `refused` counts the lines from clients that were no elements."""
+    """A stream from outside. A push stream has a `log`; `decoding` says what its bodies are. `described` is
+    the description from which a client made it. `refused` counts the lines from clients that were no
+    elements."""
 
     name: str
     iri: str
     config: StreamConfig
     log: PushLog | None = None
+    decoding: Decoding = AS_RDF
     described: Mapping[str, Any] | None = None
     refused: int = 0
 
@@ -109,6 +113,7 @@ class Host:
                 load_root=folder,
                 hosting=Hosting(lambda message: log(message, level="warning"), config.limits.evaluation),
                 allow=allowed(config),
+                kafka=config.kafka or any(is_topic(stream.source) for stream in config.streams),
             )
         except BaseException:
             self._state.close()
@@ -136,7 +141,7 @@ class Host:
         for name, described in (kept.streams if kept else {}).items():
             if name in self.streams:
                 raise RheosError(f"{name} is in the configuration, and also a stream that a client has made")
-            self._open_stream(stream_of(name, described), described, kinds)
+            self._open_stream(stream_of(name, described, self.config.allow), described, kinds)
         queries = self._queries_to_open({query.name: query for query in kept.queries} if kept else {})
         known = {query.name: query.since for query in queries}
         self.answers = AnswerLog(self.config.state / "answers", self.limits.kept, known)
@@ -171,8 +176,12 @@ class Host:
                 idle=config.idle,
                 follow=config.follow,
                 ahead=config.ahead,
+                mapping=config.mapping,
+                time=config.time,
+                options=dict(config.options) or None,
             )
-        self.streams[config.name] = Stream(config.name, iri, config, pushed, described)
+        decoding = Decoding(config.mapping, config.time, iri)
+        self.streams[config.name] = Stream(config.name, iri, config, pushed, decoding, described)
 
     def _queries_to_open(self, kept: Mapping[str, KeptQuery]) -> list[KeptQuery]:
         """The queries of the configuration as they are now, and those that clients have registered."""
@@ -422,8 +431,8 @@ class Host:
     # --- streams -------------------------------------------------------------------------------------
 
     def put_stream(self, name: str, described: Mapping[str, Any]) -> bool:
-        """Make a push stream. True if it is new. All streams pause while it is added."""
-        config = stream_of(name, described)
+        """Make a stream. True if it is new. All streams pause while it is added."""
+        config = stream_of(name, described, self.config.allow)
         with self._lock:
             known = self.streams.get(name)
             if known is not None and known.described == described:
@@ -432,6 +441,7 @@ class Host:
                 raise Problem(409, f"{name} is the name of something else already")
             if len(self.streams) >= self.limits.streams:
                 raise Problem(403, "There are too many streams", f"at most {self.limits.streams} are taken")
+            check_topic(self.engine, config.source)
             new = Stream(name, config.iri or self.base + name, config, described=described)
             with self._stored(streams={**self.streams, name: new}), self._paused():
                 self._open_stream(config, described, {})
@@ -441,15 +451,17 @@ class Host:
     def delete_stream(self, name: str) -> None:
         with self._lock:
             stream = self.streams[name]
-            if stream.described is None or stream.log is None:
+            if stream.described is None:
                 raise Problem(409, f"{name} is a stream of the configuration: take it out there")
             self._check_readers(name, stream.iri)
             with self._stored(streams={n: s for n, s in self.streams.items() if n != name}), self._paused():
-                stream.log.forget()
+                if stream.log is not None:
+                    stream.log.forget()
                 self.views.close(name)
                 self.engine.remove_stream(stream.iri)
                 del self.streams[name]
-            stream.log.close()
+            if stream.log is not None:
+                stream.log.close()
 
     def reset_stream(self, name: str) -> None:
         """Start the clock of a stream anew; see `Engine.reset_stream`."""
@@ -487,7 +499,10 @@ class Host:
 
     def _start(self) -> None:
         if self.streams:
-            self.engine.start()
+            try:
+                self.engine.start()
+            except LoadError:
+                return  # a source cannot be reached: `_look_after` tells of it, and tries again
             self.engine.streaming.ask_for_batch()  # to see what windows hold
 
     def _save(
@@ -540,7 +555,8 @@ class Host:
     def _start_again(self) -> None:
         with self._lock, self._paused():
             pass
-        self.failure = None
+        if self.engine.streaming.failure is None:
+            self.failure = None
 
     def _note_failures(self) -> None:
         """Store which queries the engine had to stop, so that they stay stopped after a restart."""

@@ -38,6 +38,8 @@ STREAMS = (
     ("stream_ahead_total", "Elements that were too far ahead of the clock.", "ahead"),
     ("stream_rate", "Elements a second lately.", "rate"),
     ("stream_lag_seconds", "How far the time of a live stream is behind the clock.", "lag"),
+    ("stream_connected", "Whether the broker or server of a stream can be reached.", "connected"),
+    ("stream_failures_total", "How often it could not, or was lost.", "failures"),
     ("stream_held", "Elements that some window can still see.", "live"),
 )
 QUERIES = (

@@ -6,7 +6,7 @@ of a docstring is the description there. The `title` of a type ends the sentence
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -65,6 +65,35 @@ Bound = Annotated[
         extra_json_schema={"pattern": f"^({_DURATION}|none)$"},
     ),
 ]
+Mapping = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a mapping",
+        description="what makes RDF of records: the text of a CONSTRUCT query, of RML, or of a JSON-LD"
+        " context; in the configuration, its file",
+    ),
+]
+Time = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="what stands for the time",
+        description="field:NAME, property:IRI or arrival",
+        extra_json_schema={"pattern": "^(field:[A-Za-z]+|property:http://[a-z.]+/[a-z]*|arrival)$"},
+    ),
+]
+SourceUrl = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a source",
+        description="the URL of a broker or of something on the Web; only of places that the configuration"
+        " allows. In the configuration also a path",
+    ),
+]
+Options = Annotated[dict[str, Text], Meta(title="a table of options")]
+Records = Literal["json", "ndjson", "csv", "tsv"]
 Rates = Annotated[list[float], Meta(description="of the last two minutes, one for every two seconds")]
 Parts = Annotated[dict[str, str], Meta(description="texts by their titles")]
 Reasons = Annotated[dict[str, str], Meta(description="what is wrong, by name")]
@@ -75,13 +104,26 @@ Rows = Annotated[list[dict[str, Any]], Meta(description="in the form of NDJSON")
 
 
 class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """A push stream that a client wants. A table of the configuration has the same keys, and more."""
+    """A stream that a client wants: one to push to, or with a source. A table of the configuration has the
+    same keys, and more."""
 
     iri: Iri | None = None
     lateness: Duration | None = None
     idle: Duration | None = None
     ahead: Bound | None = None
     window: Window | None = None
+    mapping: Mapping | None = None
+    time: Time | None = None
+    source: SourceUrl | None = None
+
+
+class Preview(Struct, frozen=True, forbid_unknown_fields=True):
+    """Records, and a mapping to try on them."""
+
+    mapping: Mapping
+    records: Annotated[str, Meta(title="the text of some records")]
+    format: Records = "json"
+    time: Time | None = None
 
 
 class Form(Struct):
@@ -147,6 +189,11 @@ class Stream(Struct, kw_only=True):
     held: Count | UnsetType = UNSET
     time: str | UnsetType | None = UNSET
     ended: bool | UnsetType = UNSET
+    connected: Annotated[
+        bool | UnsetType | None,
+        Meta(description="whether its broker or server can be reached, if it has one"),
+    ] = UNSET
+    trouble: Annotated[str | UnsetType | None, Meta(description="why it cannot")] = UNSET
 
 
 class Queries(Struct):
@@ -203,6 +250,14 @@ class Check(Struct, kw_only=True):
     error: str | None
 
 
+class Mapped(Struct):
+    """What a mapping makes of some records."""
+
+    elements: Annotated[list[str], Meta(description="lines of a stream file, of which not all are shown")]
+    count: Annotated[Count, Meta(description="of all elements")]
+    bad: list[Bad]
+
+
 class Changed(Struct):
     """How many triples an update has changed."""
 
@@ -231,7 +286,7 @@ class Problem(Struct, omit_defaults=True):
 
 
 def reply(
-    body: Struct | dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+    body: Struct | dict[str, Any], status: int = 200, headers: Table[str, str] | None = None
 ) -> Response:
     """A response with a model as JSON."""
     return Response(msgspec.json.encode(body), status, headers, "application/json")

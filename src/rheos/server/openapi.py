@@ -242,7 +242,7 @@ _POST = Operation(
         503: "The server is behind",
         507: "The elements, or the change, could not be stored",
     },
-    body={**_texts(push.MEDIA_TYPES), "text/plain": str},
+    body={**_texts(push.ALL_TYPES), "text/plain": str},
 )
 _DELETE = Operation(
     "Forget a query, or a push stream that a client has made",
@@ -258,6 +258,12 @@ _CHECK = Operation(
         Parameter("seconds", "query", models.Count, "how long to wait for answers"),
     ),
     _SPARQL,
+)
+
+_PREVIEW = Operation(
+    "What a mapping makes of some records",
+    {200: models.Mapped, **_WRONG_TEXT, **_TOO_LONG},
+    body={"application/json": models.Preview},
 )
 
 PATHS: dict[str, dict[str, Operation]] = {
@@ -302,6 +308,7 @@ PATHS: dict[str, dict[str, Operation]] = {
         Parameter("most", "query", models.Count, "how many"),
     ),
     "/check": {"post": _CHECK},
+    "/preview": {"post": _PREVIEW},
     "/sparql": {
         "get": Operation(
             "Answer a query over the static data",

@@ -9,16 +9,19 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pyoxigraph as ox
 
 from rheos.server import models
 from rheos.server.problems import Problem
 from rheos.sources.chunks import BadLine, Chunk
+from rheos.sources.decoding import Decoder, Decoding, Messages, RdfDecoder
 from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, stands_for
 from rheos.sources.times import NEVER, Microseconds
 from rheos.store import formats
+from rheos.store.cutting import split_lines
 from rheos.store.lines import reason_of
 
 MEDIA_TYPES: dict[str, ox.RdfFormat] = {
@@ -28,6 +31,16 @@ MEDIA_TYPES: dict[str, ox.RdfFormat] = {
     "text/turtle": formats.TRIG,
     "application/ld+json": formats.JSON_LD,
 }
+
+# Types of records that a mapping makes elements of.
+RECORD_TYPES: dict[str, str] = {
+    "application/json": "json",
+    "application/x-ndjson": "ndjson",
+    "application/jsonl": "ndjson",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+}
+ALL_TYPES = (*MEDIA_TYPES, *RECORD_TYPES)
 
 _FIRST_BYTES, _FIRST_LINES = 1 << 16, 100  # these decide what a body is
 _SHOWN = 200  # characters of a bad line that the client is told
@@ -51,30 +64,39 @@ class Accepted:
 
 
 def accept(
-    log: PushLog, stream: str, body: bytes, media: str, backlog: int, clock: int = NEVER, lateness: int = 0
+    log: PushLog,
+    decoding: Decoding,
+    body: bytes,
+    media: str,
+    backlog: int,
+    clock: int = NEVER,
+    lateness: int = 0,
 ) -> Accepted:
     """Append the good elements of a body to a log. A Problem if there is no good one.
 
-    Relative IRIs in the body are resolved against the IRI of the `stream`. `clock` is the highest time of the
+    Relative IRIs in the body are resolved against the IRI of the stream. `clock` is the highest time of the
     stream that the engine has read.
     """
     format = MEDIA_TYPES.get(media)
-    if format is None:
-        known = ", ".join(MEDIA_TYPES)
-        detail = f"elements come as {known}" + (
-            f", not as {media}" if media else "; Content-Type says as which"
-        )
+    records = RECORD_TYPES.get(media)
+    if format is None and (records is None or decoding.mapping is None):
+        known = ", ".join(MEDIA_TYPES if decoding.mapping is None else ALL_TYPES)
+        detail = f"elements come as {known}"
+        detail += f", not as {media}" if media else "; Content-Type says as which"
+        if records is not None:
+            detail = f"{media} is not RDF: it needs a stream with a mapping"
         raise Problem(415, "Elements of this type are not understood", detail, headers={"Accept-Post": known})
     if log.backlog > backlog:
         detail = "the stream has more elements that wait to be evaluated than it may"
         raise Problem(503, "The server is behind", detail, headers={"Retry-After": "5"})
-    chunk = read(body, format, stream)
+    chunk = read_records(body, records, decoding) if format is None else read_rdf(body, format, decoding)
     count, late, ahead = chunk.elements.num_rows, 0, 0
     if chunk.bad and not count:
         detail = f"line {chunk.bad[0].line}: {chunk.bad[0].reason}"
         raise Problem(400, "There is no element in the body", detail, bad=shown(chunk.bad))
     if count:
-        plain = format == formats.N_QUADS and chunk.lines and stands_for(body, chunk)
+        as_it_is = format == formats.N_QUADS and decoding.clock.kind in ("own", "field")
+        plain = as_it_is and chunk.lines and stands_for(body, chunk)
         late = late_of(chunk, max(clock, log.high), lateness, log.ahead)
         try:
             ahead = log.append(chunk.elements, body if plain else None)
@@ -92,6 +114,27 @@ def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
     times = times if ahead is None else times[times <= now + ahead]
     seen = np.maximum.accumulate(np.concatenate(([clock], times)))[:-1]
     return int(np.count_nonzero(times < seen - lateness))
+
+
+def read_records(body: bytes, format: str | None, decoding: Decoding) -> Chunk:
+    """Read records that are not RDF. Those of NDJSON are a line each."""
+    decoder = decoding.decoder(format)
+    lines = split_lines(body).cast(pa.binary()) if format == "ndjson" else pa.array([body], pa.binary())
+    return _decoded(decoder, lines)
+
+
+def read_rdf(body: bytes, format: ox.RdfFormat, decoding: Decoding) -> Chunk:
+    """Read RDF, of which the stream's clock tells the time, if it can."""
+    clock = decoding.clock
+    if clock.kind in ("own", "field"):
+        return read(body, format, decoding.base)
+    names = {formats.N_QUADS: None, formats.TRIG: "trig", formats.JSON_LD: "jsonld"}
+    return _decoded(RdfDecoder(clock, names[format], decoding.base), pa.array([body], pa.binary()))
+
+
+def _decoded(decoder: Decoder, payload: pa.Array) -> Chunk:
+    now = pa.array(np.full(len(payload), time.time_ns() // 1000))
+    return decoder.decode(Messages.of(payload, arrival=now), f"p{uuid.uuid4().hex[:16]}_")
 
 
 def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
-from rheos.addresses import AddressError, Allowed
+from rheos.addresses import PORTS, AddressError, Allowed
 from rheos.filesystems import is_uri
 from rheos.server.problems import Problem
 from rheos.sinks.base import FULL, Full, SinkSpec
@@ -35,9 +35,13 @@ def below(folder: Path, to: str) -> str:
 
 
 def allowed(config: Config) -> Allowed:
-    """The places that this server may contact: those that are listed, and those of its own sinks."""
+    """The places that this server may contact: those that are listed, and those of its own sources and
+    sinks."""
     own = (spec.to for query in config.queries for spec in query.sinks)
-    return Allowed.of(config.allow).also(to for to in own if scheme_of(to) in ON_NETWORK)
+    sinks = [to for to in own if scheme_of(to) in ON_NETWORK]
+    given = (stream.source.replace("#", "%23") for stream in config.streams if stream.source)
+    sources = [url for url in given if url.partition("://")[0].lower().rpartition("+")[2] in PORTS]
+    return Allowed.of(config.allow).also([*sources, *sinks])
 
 
 def specs_of(query: KeptQuery, config: Config) -> tuple[SinkSpec, ...]:

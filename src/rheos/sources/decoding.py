@@ -11,7 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -113,6 +113,36 @@ class Decoder(ABC):
         where `line` does not count from the chunk's beginning, the caller sets it to 0. A few MB at once are
         quicker than more.
         """
+
+    def reading(self, format: str) -> Decoder:
+        """The same decoder for payloads of another format."""
+        raise RheosError(f"{format} is not RDF: the stream needs a mapping")
+
+    def decode_lines(
+        self, messages: Messages, head: bytes, blank_prefix: str, place: str = "", *, first: bool = False
+    ) -> Chunk:
+        """As `decode`, for messages each of which is a line of a table; `head` is the line with the names of
+        its columns."""
+        raise RheosError("lines of a table are not RDF: the stream needs a mapping")
+
+
+class Decoding(NamedTuple):
+    """What a user says of a stream's payloads: a mapping, if they are not RDF, and what stands for the time.
+    Sources make their decoder of it when they know the format. `base` is the stream's IRI."""
+
+    mapping: str | os.PathLike[str] | Mapping | None = None
+    time: str | None = None
+    base: str = iris.DEFAULT_BASE
+
+    def decoder(self, format: str | None = None) -> Decoder:
+        return decoder(self.mapping, self.time, format, base=self.base)
+
+    @property
+    def clock(self) -> Clock:
+        return clock(self.time)
+
+
+AS_RDF = Decoding()
 
 
 def decoder(

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from io import BufferedReader
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 import pyarrow.fs as fs
@@ -29,8 +29,11 @@ from rheos.errors import LoadError
 from rheos.filesystems import file_system, is_uri
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
+from rheos.sources.clocks import OWN, Clock
+from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.documents import is_document, read_document
 from rheos.sources.lines import read_chunks
+from rheos.sources.record_files import EXTENSIONS, RecordFiles, record_files
 
 _GZIP = b"\x1f\x8b"
 _SIP = 1 << 16
@@ -45,18 +48,34 @@ class FileSource(Source):
     pattern: str
     blank_prefix: str = ""
     follow: bool = False
+    records: RecordFiles | None = None  # how files are read that are not RDF
+    clock: Clock = OWN
 
     @property
     def live(self) -> bool:  # type: ignore[override]
         return self.follow
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], blank_prefix: str = "", *, follow: bool = False) -> FileSource:
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        blank_prefix: str = "",
+        *,
+        follow: bool = False,
+        decoding: Decoding = AS_RDF,
+    ) -> FileSource:
         """The source of a path that has something in it; an absolute path, as tasks run elsewhere."""
         text = os.fspath(path)
-        source = cls(text if is_uri(text) else str(Path(path).absolute()), blank_prefix, follow)
-        if not follow and not source.files():
+        pattern = text if is_uri(text) else str(Path(path).absolute())
+        records = record_files(decoding, "a file")
+        source = cls(pattern, blank_prefix, follow, records, decoding.clock)
+        if records is None and decoding.clock.kind == "field":
+            decoding.decoder()  # says that RDF has no fields
+        files = source.files()
+        if not follow and not files:
             raise LoadError("there is no such file", str(path))
+        for file in files:
+            source.check(file)
         if follow and not is_uri(text) and not Path(path).parent.exists():
             raise LoadError("there is no such directory", str(path))
         return source
@@ -71,6 +90,17 @@ class FileSource(Source):
             return [self.pattern]
         return sorted(path for path in glob.glob(self.pattern, recursive=True) if os.path.isfile(path))
 
+    def check(self, path: str) -> None:
+        """Refuse a file that the stream cannot read: records without a mapping, or RDF with one."""
+        if self.records is not None:
+            self.records.format_of(path)
+        elif PurePath(path.lower().removesuffix(".gz")).suffix in EXTENSIONS:
+            raise LoadError("it is not RDF: the stream needs a mapping", path)
+        elif self.clock.kind == "property" and not is_document(path.removesuffix(".gz")):
+            raise LoadError(
+                f"lines have a time each: only documents can have it by <{self.clock.name}>", path
+            )
+
     def begin(self) -> Offset:
         return {"files": {}, "seen": {}, "ended": False}
 
@@ -78,7 +108,10 @@ class FileSource(Source):
         if offset["ended"]:
             return offset
         files, seen = dict(offset["files"]), dict(offset.get("seen", {}))
-        files.update((path, 0) for path in self.files() if path not in files)
+        for path in self.files():
+            if path not in files:
+                self.check(path)
+                files[path] = 0
         left, whole = most, True
         for path, position in files.items():
             try:
@@ -128,8 +161,14 @@ class FileSource(Source):
             if part.get("whole"):
                 yield from self._document(path, length)
                 return
-            text = read_range(path, part["start"], part["end"])
-            yield from read_chunks(text, self.blank_prefix, path, first=part["start"] == 0)
+            start = part["start"]
+            text = read_range(path, start, part["end"])
+            if self.records is None:
+                yield from read_chunks(text, self.blank_prefix, path, first=start == 0)
+                return
+            head = beginning(path)
+            format = self.records.format_of(path, head)
+            yield from self.records.lines(text, format, first_line(path), self.blank_prefix, path, at=start)
 
     def _readable(self, path: str, position: int, seen: Sequence[int] | None, most: int) -> tuple[int, bool]:
         """How far a file can be read now, and whether that is its end; LoadError if it is not the file that
@@ -154,6 +193,8 @@ class FileSource(Source):
         return end, True
 
     def _is_whole(self, path: str) -> bool:
+        if self.records is not None:
+            return is_gzip(path) or self.records.format_of(path, beginning(path)) == "json"
         return is_gzip(path) or is_document(path)
 
     def _document(self, path: str, length: int) -> Iterator[Chunk]:
@@ -167,8 +208,15 @@ class FileSource(Source):
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise LoadError(f"it cannot be decompressed: {error}", path) from None
         name = path.removesuffix(".gz")
-        if is_document(name, data[:_SIP]):
-            yield read_document(data, name, self.blank_prefix)
+        if self.records is not None:
+            format = self.records.format_of(name, data[:_SIP])
+            if format == "json":
+                yield self.records.whole(data, self.blank_prefix, path)
+            else:
+                head = data[: data.find(b"\n") + 1] or data
+                yield from self.records.lines(data, format, head, self.blank_prefix, path, at=0)
+        elif is_document(name, data[:_SIP]):
+            yield read_document(data, name, self.blank_prefix, clock=self.clock)
         else:
             yield from read_chunks(data, self.blank_prefix, path, first=True)
 
@@ -210,6 +258,16 @@ def size_and_change(path: str) -> tuple[int, int]:
 def hidden(path: str) -> bool:
     """Files that are still being written often have such names."""
     return os.path.basename(path).startswith((".", "_")) or path.endswith((".tmp", ".part"))
+
+
+def beginning(path: str) -> bytes:
+    with opened(path) as file:
+        return file.read(_SIP)
+
+
+def first_line(path: str) -> bytes:
+    with opened(path) as file:
+        return file.readline()
 
 
 def is_gzip(path: str) -> bool:

@@ -3,6 +3,7 @@
 Terms are N-Triples (`<http://ex/a>`, `"text"@en`, `_:b`); an absolute IRI without its brackets is understood,
 and an object that is a number or a truth value becomes a literal. `time` is a timestamp or the text of an
 xsd:dateTime; with a column `end` the element has an interval. Rows are checked like the lines of a file.
+With a mapping a row is a record: it may have any columns, and Spark writes them as JSON for the mapping.
 
 A column `partition` (a whole number, as Kafka's source has it) says which partition of the stream a row is
 of; without one that is the number of Spark's partition that it comes in, which is the same in every batch
@@ -20,15 +21,16 @@ import pyarrow.compute as pc
 
 from rheos.errors import RheosError
 from rheos.sources.ahead import Ahead
-from rheos.sources.chunks import Packed, SegmentWriter, judge
+from rheos.sources.chunks import Chunk, Packed, SegmentWriter, judge
+from rheos.sources.decoding import AS_RDF, Decoder, Decoding, Messages
 from rheos.sources.lines import read_lines
 from rheos.sources.reader import SCHEMA, row, segment_name
 from rheos.terms import XSD
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-PARTITION, CLOCK = "partition", "clock"
+PARTITION, CLOCK, PAYLOAD = "partition", "clock", "payload"
 _COLUMNS = ("subject", "predicate", "object", "time")
 _BARE_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"]*$"
 
@@ -40,24 +42,36 @@ class Frame:
     frame: DataFrame
     stream: str
     blank_prefix: str
+    decoder: Decoder | None = None  # of a mapping: then rows are records of any columns
 
-    def chunks(self, lateness: int, ahead: int | None, store: SegmentWriter) -> DataFrame:
+    def chunks(
+        self, session: SparkSession, lateness: int, ahead: int | None, store: SegmentWriter, most: int
+    ) -> DataFrame:
         """The DataFrame with its rows as chunks of the stream."""
         from pyspark.sql import functions as sql
 
         from rheos.execute.session import map_in_arrow
 
         frame = self.frame
-        columns = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
+        columns: list[str | Column] = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
+        if self.decoder is not None:
+            columns = [sql.to_json(sql.struct("*")).cast("binary").alias(PAYLOAD)]
         # Spark says the same for all rows of a batch, and again if that is read again.
         clock = sql.unix_micros(sql.current_timestamp()).alias(CLOCK)
-        tasks = Chunks(self.stream, self.blank_prefix, lateness, ahead, store)
+        tasks = Chunks(self.stream, self.blank_prefix, lateness, ahead, store, self.decoder)
         return map_in_arrow(frame.select(*columns, partition(frame), clock), tasks, SCHEMA)
 
 
-def checked(frame: DataFrame, stream: str, blank_prefix: str) -> Frame:
+def checked(frame: DataFrame, stream: str, blank_prefix: str, decoding: Decoding = AS_RDF) -> Frame:
     """A DataFrame as a stream, if it can be one."""
-    missing = [name for name in _COLUMNS if name not in frame.columns]
+    decoder = None
+    if decoding.mapping is not None:
+        if decoding.clock.kind == "message":
+            raise RheosError("rows have no time of their own: say time='field:COLUMN', a property or arrival")
+        decoder = decoding.decoder("json")
+    elif decoding.time is not None:
+        raise RheosError("a DataFrame without a mapping has its time in the column time")
+    missing = [name for name in _COLUMNS if name not in frame.columns and decoder is None]
     if missing:
         raise RheosError(
             f"a DataFrame that is a stream has the columns {', '.join(_COLUMNS)}; "
@@ -66,7 +80,7 @@ def checked(frame: DataFrame, stream: str, blank_prefix: str) -> Frame:
     if not frame.isStreaming:
         raise RheosError("this DataFrame is not a stream: make it with spark.readStream")
     partition(frame)  # which may not have whole numbers
-    return Frame(frame, stream, blank_prefix)
+    return Frame(frame, stream, blank_prefix, decoder)
 
 
 def partition(frame: DataFrame) -> Column:
@@ -93,6 +107,7 @@ class Chunks:
     lateness: int
     ahead: int | None
     store: SegmentWriter
+    decoder: Decoder | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -101,12 +116,19 @@ class Chunks:
         task = context.partitionId() if context is not None else 0
         parts = (part for batch in batches for part in by_partition(batch))
         for number, (partition, rows) in enumerate(parts):
-            chunk = read_lines(lines(rows), self.blank_prefix, f"DataFrame, partition {partition}")
             clock = rows.column(CLOCK)[0].as_py()
+            chunk = self._chunk(rows, f"DataFrame, partition {partition}", f"{clock:x}_{task}_{number}_")
             ahead = None if self.ahead is None else Ahead(clock, self.ahead)
             judged = judge(replace(chunk, partition=partition), self.lateness, ahead)
             name = segment_name(self.stream, f"f{clock}", task, number)
             yield row(self.stream, task, number, False, Packed.of(judged, self.store, name))
+
+    def _chunk(self, rows: pa.RecordBatch, place: str, mark: str) -> Chunk:
+        if self.decoder is None:
+            return read_lines(lines(rows), self.blank_prefix, place)
+        payload = rows.column(PAYLOAD).cast(pa.binary())
+        messages = Messages.of(payload, arrival=rows.column(CLOCK))
+        return self.decoder.decode(messages, f"{self.blank_prefix}{mark}", place)
 
 
 def by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

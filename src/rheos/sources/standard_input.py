@@ -20,10 +20,12 @@ from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import Chunk
 from rheos.sources.files import last_newline, read_range
 from rheos.sources.lines import read_chunks
+from rheos.sources.record_files import RecordFiles, table_format
 
 SEGMENT_BYTES = 64 << 20
 _READ_BYTES = 1 << 20
 _PLACE = "standard input"
+_HEAD = "head"  # the file that keeps the first line
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Spool(Source):
 
     folder: str
     blank_prefix: str = ""
+    records: RecordFiles | None = None  # how lines are read that are not RDF
     live = True
 
     def begin(self) -> Offset:
@@ -59,14 +62,23 @@ class Spool(Source):
         return bool(offset["ended"])
 
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
-        return parts_of(self.folder, start["position"], end["position"], size)
+        parts = parts_of(self.folder, start["position"], end["position"], size)
+        if self.records is None:
+            return parts
+        head = (Path(self.folder) / _HEAD).read_bytes()
+        return [{**part, "head": head} for part in parts]
 
     def shipped(self, part: Part) -> Part:
         return {**part, "text": text_of(part)}
 
     def read(self, part: Part) -> Iterator[Chunk]:
         text = part["text"] if "text" in part else text_of(part)
-        yield from read_chunks(text, self.blank_prefix, _PLACE, first=part["start"] == 0)
+        start = part["start"]
+        if self.records is None:
+            yield from read_chunks(text, self.blank_prefix, _PLACE, first=start == 0)
+            return
+        head = part["head"]
+        yield from self.records.lines(text, table_format(head), head, self.blank_prefix, _PLACE, at=start)
 
     def committed(self, offset: Offset) -> None:
         """Let go of the files that have been read, but for the last, which may still grow."""
@@ -121,7 +133,7 @@ def _copy(stream: BufferedReader, spool: Spool, folder: Path) -> None:
     done = spool.size()
     ended = folder / "ended"
     first = stream.readline()
-    head = folder / "head"
+    head = folder / _HEAD
     if head.exists() and head.read_bytes() == first:
         _pass_over(stream, done - len(first))
         pending = b""

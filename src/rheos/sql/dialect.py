@@ -29,6 +29,9 @@ FRACTION = "DECIMAL(18,18)"
 DIGITS = 18
 WHOLE_DIGITS = 19
 
+# What an IRI may have anywhere.
+UNRESERVED = r"[A-Za-z0-9._~\x{A0}-\x{10FFFF}-]"
+
 _COLUMN = r"""(?:[A-Za-z_]\w*|"[^"]*"|`[^`]*`)(?:\.(?:\w+|"[^"]*"|`[^`]*`))*"""
 _LITERAL = r"(?:-?\d+(?:\.\d+)?|'[^'\\]*')"
 _ATOM = re.compile(rf"{_COLUMN}|{_LITERAL}|CAST\({_LITERAL} AS [A-Z]+(?:\(\d+,\d+\))?\)|\(-\d+\)")
@@ -119,6 +122,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def encode_for_uri(self, text: str) -> str: ...
+
+    @abstractmethod
+    def encode_for_iri(self, text: str) -> str:
+        """As for a URI, but letters and digits beyond ASCII stay (RFC 3987, iunreserved)."""
 
     # --- regular expressions ----------------------------------------------------------------------
 

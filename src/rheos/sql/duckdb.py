@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rheos.sql.conditions import all_of, same
 from rheos.sql.constants import DATE_TIME
-from rheos.sql.dialect import DIGITS, EXACT, FRACTION, WHOLE, Dialect
+from rheos.sql.dialect import DIGITS, EXACT, FRACTION, UNRESERVED, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
@@ -70,6 +70,11 @@ class DuckDB(Dialect):
 
     def encode_for_uri(self, text: str) -> str:
         return f"url_encode({text})"
+
+    def encode_for_iri(self, text: str) -> str:
+        each = f"CASE WHEN {self.matches_all('c', UNRESERVED)} THEN c ELSE url_encode(c) END"
+        encoded = f"array_to_string(list_transform(string_split({text}, ''), lambda c: {each}), '')"
+        return f"CASE WHEN {self.matches_all(text, UNRESERVED + '*')} THEN {text} ELSE {encoded} END"
 
     # --- regular expressions ----------------------------------------------------------------------
 

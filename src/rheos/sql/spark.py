@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rheos.sql.constants import DATE_TIME
-from rheos.sql.dialect import DIGITS, EXACT, WHOLE, Dialect
+from rheos.sql.dialect import DIGITS, EXACT, UNRESERVED, WHOLE, Dialect
 
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
@@ -52,6 +52,11 @@ class Spark(Dialect):
         # Spark encodes as HTML forms do.
         encoded = self.replace(f"url_encode({text})", "+", "%20")
         return self.replace(self.replace(encoded, "*", "%2A"), "%7E", "~")
+
+    def encode_for_iri(self, text: str) -> str:
+        each = f"CASE WHEN {self.matches_all('c', UNRESERVED)} THEN c ELSE {self.encode_for_uri('c')} END"
+        encoded = f"array_join(transform(split({text}, ''), c -> {each}), '')"
+        return f"CASE WHEN {self.matches_all(text, UNRESERVED + '*')} THEN {text} ELSE {encoded} END"
 
     # --- regular expressions ----------------------------------------------------------------------
 

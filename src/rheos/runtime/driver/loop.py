@@ -12,7 +12,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,6 +32,7 @@ from rheos.runtime.driver.metrics import Metrics
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
+from rheos.runtime.driver.topics import Topics
 from rheos.runtime.driver.watch import Stream, Watch
 from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
 from rheos.runtime.state.journal import Journal, Sink
@@ -39,6 +40,7 @@ from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.worker.batch import Report
 from rheos.sources.base import BATCH_BYTES
+from rheos.sources.frames import Frame
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
 from rheos.store.graphs import StaticGraphs
 
@@ -107,7 +109,8 @@ class Loop:
         self._batch_thread: int | None = None
         self._batch_began: float | None = None
         self._done = -1
-        self._frames_read = False
+        self._frames_ended: frozenset[str] = frozenset()  # Spark found nothing more in them
+        self._topics = Topics(self.session, self.streams, self.journal.folder)
         self._cautious = False  # the batch before was late
         self._apart: set[str] = set()  # members of families that are evaluated each by itself
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
@@ -127,6 +130,7 @@ class Loop:
         if self.finished.is_set():
             return
         spark = self.session
+        self.progress |= self._topics.known(self.progress)
         with this_interpreter(spark.sparkContext):
             spark.dataSource.register(StreamsDataSource)
         sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
@@ -140,16 +144,22 @@ class Loop:
             {name: stream.ahead for name, stream in self.streams.items() if stream.ahead is not None},
             shipped=not is_local(spark),
         )
-        frame = spark.readStream.format(FORMAT).option("streams", told.option()).load()
+        named = self._topics.name_sources()
+        reader = spark.readStream.name(FORMAT) if named else spark.readStream
+        frame = reader.format(FORMAT).option("streams", told.option()).load()
+        most = max(1, self.batch_bytes // ELEMENT_BYTES)
         for stream in self.streams.values():
             if stream.frame is not None:
-                frame = frame.union(stream.frame.chunks(stream.lateness, stream.ahead, self.store))
+                chunks = stream.frame.chunks(spark, stream.lateness, stream.ahead, self.store, most)
+                frame = frame.union(chunks)
         self._query = (
             frame.writeStream.foreachBatch(self._batch)
             .option("checkpointLocation", self.spark_checkpoint)
             .trigger(processingTime="0 seconds")
             .start()
         )
+        if self._topics.bounded:
+            self.ask_for_batch()  # one that is empty has ended already
         threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
 
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
@@ -258,7 +268,7 @@ class Loop:
         for gone in self.registry.removed():
             self.reached.pop(gone, None)
         plan, static = self._planned()
-        ending = self._frames_read
+        ending = self._frames_ended
         self.segments = self._compaction.applied(self.segments)
         control = Control(
             number,
@@ -268,7 +278,7 @@ class Loop:
             {name: stream.lateness for name, stream in self.streams.items()},
             frozenset(self._watch.silent),
             frozenset(self._watch.idle),
-            frozenset(self._frames() if ending else ()),
+            ending,
             self.reached,
             dict(self.registry.since),
             self.segments,
@@ -285,10 +295,7 @@ class Loop:
         self._warn_of_zones(collected.progress)
         self._warn_of_late(collected.letters)
         self.progress = {**self.progress, **collected.progress}
-        if ending:
-            self.progress |= {
-                name: self.progress.get(name, Progress()).having_ended() for name in self._frames()
-            }
+        self.progress |= {name: self.progress.get(name, Progress()).having_ended() for name in ending}
         self.reached = {**self.reached, **collected.reached}
         self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
         heard = self._heard(plan, collected.reports)
@@ -468,22 +475,28 @@ class Loop:
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
                 self.ask_for_batch()
+            query = self._query
+            if query is not None and self._topics.bounded:
+                self._end(self._topics.ended(query) - self._frames_ended)
+
+    def _end(self, frames: Set[str]) -> None:
+        """Have a batch that knows that these streams have ended."""
+        if frames:
+            self._frames_ended |= frames
+            self.ask_for_batch()
 
     def _notice_frames_read(self, query: StreamingQuery) -> None:
-        """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
-        frames = self._frames()
+        """When everything else has ended and Spark finds nothing more in the user's DataFrames, they have
+        too. A topic ends by itself, or never."""
+        frames = {name for name, stream in self.streams.items() if isinstance(stream.frame, Frame)}
         rest = self.streams.keys() - frames
-        if not frames or self._frames_read or not self.batches:
+        if not frames - self._frames_ended or not self.batches:
             return
         if any(not self.progress.get(name, Progress()).ended for name in rest):
             return
         status = query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
-            self._frames_read = True
-            self.ask_for_batch()
-
-    def _frames(self) -> set[str]:
-        return {name for name, stream in self.streams.items() if stream.source is None}
+            self._end(frames)
 
     def ask_for_batch(self) -> None:
         """Have a batch run although nothing was read."""

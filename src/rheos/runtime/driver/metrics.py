@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 class StreamMetrics:
     """A stream: elements read and what became of those that could not be used; `event_time` is the highest
     time seen (microseconds), `rate` elements a second lately, `lag` how far event time is behind the wall
-    clock, for live sources."""
+    clock, for live sources. `connected` says of a broker or a server whether it is, `trouble` why it is not,
+    and `failures` how often that was so."""
 
     read: int = 0
     bad: int = 0
@@ -21,6 +22,9 @@ class StreamMetrics:
     lag: float | None = None
     live: int = 0
     ended: bool = False
+    connected: bool | None = None
+    trouble: str | None = None
+    failures: int = 0
 
     @property
     def dead(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace as changed
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,10 +34,15 @@ from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.journal import Journal, OutputFile
 from rheos.sinks.opening import Surroundings
+from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
 from rheos.sources.chunks import ELEMENTS
-from rheos.sources.opening import open_source
+from rheos.sources.decoding import RdfDecoder
+from rheos.sources.kafka import Kafka, open_topic
+from rheos.sources.opening import Way, blank_prefix, open_source
 from rheos.sources.push import PushLog
+from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.opening import Receivers
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import ast
@@ -44,6 +50,8 @@ from rheos.terms import iri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from rheos.mapping import Mapping
 
 DRAIN = 60.0
 EVERYWHERE = Allowed()
@@ -79,6 +87,7 @@ class Streaming:
         self._batch_bytes = batch_bytes
         self._execution = execution
         self._hosting = hosting
+        self._allowed = allowed
         self._warn = warn if hosting is None else hosting.warn
         self.registry = Registry(
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
@@ -92,9 +101,11 @@ class Streaming:
         )
         self.registry.sinks = self.sinks
         self.streams: dict[str, Stream] = {}
+        self.receivers = Receivers(self._warn)
         self.logs: dict[str, PushLog] = {}  # of the streams that elements can be pushed to
         self.output = Output()
         self.loop: Loop | None = None
+        self._not_started: RheosError | None = None
         self._journal: Journal | None = None
         self._location: Location | None = None
         self._letters_file: OutputFile | None = None
@@ -110,6 +121,9 @@ class Streaming:
         idle: float | None,
         follow: bool,
         ahead: int | Literal["auto"] | None = "auto",
+        mapping: str | os.PathLike[str] | Mapping | None = None,
+        time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -122,15 +136,28 @@ class Streaming:
             self.logs[term] = source
             source = source.source
         opened = open_source(
-            source, absolute(name), self.location.folder / "spool" / _file_name(name), follow=follow
+            source,
+            absolute(name),
+            self.location.folder / "spool" / _file_name(name),
+            follow=follow,
+            mapping=mapping,
+            time=time,
+            way=Way(options, self._allowed),
         )
-        if isinstance(opened, Source):
+        if isinstance(opened, Receiver):
+            bound = HOUR if ahead == "auto" else ahead
+            log = self.receivers.add(term, opened, self.location.folder / "received" / _own_name(name), bound)
+            # The log has judged what is too far ahead already.
+            self.streams[term] = Stream(log.source_of(opened.url), lateness or 0, idle)
+        elif isinstance(opened, Source):
             # What is replayed is judged by no clock.
             bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
             self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
-            bound = None if ahead == "auto" else ahead
+            bound = (opened.ahead if isinstance(opened, Kafka) else None) if ahead == "auto" else ahead
             self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
+            if isinstance(opened, Kafka):
+                self.receivers.watch(term, str(source), opened.servers)
         self.registry.sources.add(term)
 
     def reset_stream(self, name: str) -> None:
@@ -154,6 +181,7 @@ class Streaming:
         if readers:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]
+        self.receivers.remove(term)
         self.logs.pop(term, None)
         self.registry.sources.discard(term)
 
@@ -238,6 +266,15 @@ class Streaming:
     def stream_to(self, sink: Any, writer: Writer) -> None:
         self.output.sink, self.output.writer = sink, writer
 
+    def check_topic(self, url: str) -> None:
+        """LoadError if Kafka does not know the topic of a URL; EnvironmentFault without the connector."""
+        open_topic(url, "", "", RdfDecoder(), allowed=self._allowed).partitions(self._session())
+
+    @property
+    def needs_kafka(self) -> bool:
+        """True if a stream is a topic of Kafka."""
+        return any(isinstance(stream.frame, Kafka) for stream in self.streams.values())
+
     def start(self) -> None:
         if self.loop is not None and self.loop.active:
             return
@@ -272,7 +309,13 @@ class Streaming:
             if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:
                 self._copying.add(stream.source.folder)
                 copy(standard_input(), stream.source)
-        self.loop.start()
+        self.receivers.start(used)
+        try:
+            self.loop.start()
+        except RheosError as error:
+            self._not_started = error
+            raise
+        self._not_started = None
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
@@ -288,6 +331,9 @@ class Streaming:
         return ended
 
     def stop(self) -> None:
+        if self._hosting is None:
+            # In a server streams only pause while sources come and go; what comes meanwhile waits in logs.
+            self.receivers.stop()
         if self.loop is not None:
             self.loop.stop()
 
@@ -299,14 +345,18 @@ class Streaming:
     @property
     def failure(self) -> BaseException | None:
         """Why streams no longer flow although they should."""
-        return None if self.loop is None else self.loop.failure
+        return self._not_started or (None if self.loop is None else self.loop.failure)
 
     def metrics(self) -> Metrics:
         if self.loop is not None:
-            return self.loop.metrics()
-        queries = self.registry.metrics()
-        streams = {name[1:-1]: StreamMetrics() for name in self.streams}
-        return Metrics(streams, queries, sinks=self.sinks.metrics())
+            found = self.loop.metrics()
+        else:
+            streams = {name[1:-1]: StreamMetrics() for name in self.streams}
+            found = Metrics(streams, self.registry.metrics(), sinks=self.sinks.metrics())
+        for name, health in self.receivers.health().items():
+            if name[1:-1] in found.streams:
+                found.streams[name[1:-1]] = changed(found.streams[name[1:-1]], **health._asdict())
+        return found
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
@@ -319,6 +369,7 @@ class Streaming:
 
     def close(self) -> None:
         self.stop()
+        self.receivers.close()
         self.sinks.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
@@ -382,6 +433,11 @@ def absolute(name: str) -> str:
         return iris.resolve(name, iris.DEFAULT_BASE)
     except ValueError as error:
         raise RheosError(f"the name of a stream is not an IRI: {error}") from None
+
+
+def _own_name(name: str) -> str:
+    """The name of a folder that no other stream has."""
+    return f"{blank_prefix(absolute(name))}{_file_name(name)}"
 
 
 def _file_name(name: str) -> str:

@@ -134,6 +134,13 @@ def encode(scope: Scope, value: Value) -> Value:
     return TextValue(scope, scope.dialect.encode_for_uri(value.text.lexical))
 
 
+def encode_as_iri(scope: Scope, value: Value) -> Value:
+    """What RML does to a value in the template of an IRI. No query can say this."""
+    if value.text is None:
+        return ErrorValue(scope)
+    return TextValue(scope, scope.dialect.encode_for_iri(once(scope, value.text.lexical)))
+
+
 def concat(scope: Scope, *values: Value) -> Value:
     """CONCAT keeps a language tag that all of its arguments have."""
     texts = [value.text for value in values]
@@ -178,6 +185,7 @@ FUNCTIONS: dict[str, Function] = {
     "STRBEFORE": function(before, 2),
     "STRAFTER": function(after, 2),
     "ENCODE_FOR_URI": function(encode, 1),
+    "ENCODE_FOR_IRI": function(encode_as_iri, 1),
     "CONCAT": function(concat, 0, None),
     "LANGMATCHES": function(language_matches, 2),
 }

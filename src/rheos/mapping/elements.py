@@ -1,0 +1,220 @@
+"""Elements of mapped records: triples of rows and a clock come in, elements and dead letters go out.
+
+An element has the time of its row, or else the one of its record. A record is a set of triples, however many
+rows of it say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.nodes import Term, TriplePattern
+from rheos.mapping import moments
+from rheos.mapping.moments import NO_TIME
+from rheos.mapping.records import Records
+from rheos.mapping.rules import ITEM, ROW
+from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
+from rheos.sources.clocks import GENERATED_AT, Clock
+from rheos.sources.decoding import numbers_of, outside_times
+from rheos.sources.times import Microseconds, Times
+
+NO_TRIPLE = "the mapping gives no triple for the record"
+_Flags = npt.NDArray[np.bool_]
+
+
+class Triples(NamedTuple):
+    """Triples in the order of their rows: the terms, the row of each, and the record of each row. `time` is a
+    term for each row, if the clock is a field."""
+
+    s: pa.Array
+    p: pa.Array
+    o: pa.Array
+    row: Microseconds
+    record: Microseconds
+    time: pa.Array | None = None
+
+
+def instantiated(
+    template: Sequence[TriplePattern],
+    solutions: pa.Table,
+    records: Records,
+    origin: pa.Array | None,
+    prefix: str,
+) -> tuple[pa.Array, pa.Array, pa.Array, Microseconds]:
+    """The triples of all solutions in their order, and the number of the solution of each. A blank node of
+    the template is another one for each."""
+    count = solutions.num_rows
+    columns: list[tuple[pa.Array, ...]] = []
+    formed: list[_Flags] = []
+    lines: pa.Array | None = None
+    for triple in template:
+        terms = []
+        for term in triple.terms:
+            if isinstance(term, Variable) and term.is_blank and lines is None:
+                lines = _labels(solutions, records, origin)
+            terms.append(_column(term, solutions, lines, prefix))
+        columns.append(tuple(terms))
+        formed.append(_well_formed(triple, *terms))
+    if not columns or not count:
+        nothing = pa.array([], pa.string())
+        return nothing, nothing, nothing, np.empty(0, np.int64)
+    # What is the n-th triple of the m-th solution stands at n * count + m; its turn is m * width + n.
+    order = np.arange(len(template) * count).reshape(len(template), count).T.ravel()
+    flags = np.stack(formed).T.ravel()
+    if not flags.all():
+        order = order[flags]
+    taken = pa.array(order)
+    s, p, o = (pa.concat_arrays([terms[at] for terms in columns]).take(taken) for at in range(3))
+    return s, p, o, order % count
+
+
+def _labels(solutions: pa.Table, records: Records, origin: pa.Array | None) -> pa.Array:
+    """What tells solutions apart: the line of the record, and the solution's number among its message's; of
+    items, that of the item."""
+    rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
+    record = rows if origin is None else numbers_of(origin)[rows]
+    line = pa.array(records.line[record]).cast(pa.string())
+    message = records.origin[record]
+    if ITEM in solutions.column_names:
+        number = solutions[ITEM].combine_chunks()
+    else:
+        turn = np.arange(solutions.num_rows) - np.searchsorted(message, message)
+        number = pa.array(turn).cast(pa.string())
+    return pc.binary_join_element_wise(line, number, "_")
+
+
+def _column(term: Term, solutions: pa.Table, labels: pa.Array | None, prefix: str) -> pa.Array:
+    if isinstance(term, Constant):
+        return pa.repeat(pa.scalar(term.term), solutions.num_rows)
+    if term.is_blank:
+        # Labels of templates are like .b0; a mapping's own BNODEs have other names.
+        return pc.binary_join_element_wise(f"_:{prefix}", labels, "t", term.name.replace(".", ""), "")
+    if term.name not in solutions.column_names:
+        return pa.nulls(solutions.num_rows, pa.string())
+    return solutions[term.name].combine_chunks().cast(pa.string())
+
+
+def _well_formed(triple: TriplePattern, s: pa.Array, p: pa.Array, o: pa.Array) -> _Flags:
+    """Which triples are RDF: nothing is unbound, no literal is a subject, only IRIs are predicates (16.2)."""
+    flags = np.ones(len(s), bool)
+    for term, column, condition in zip(
+        triple.terms, (s, p, o), (_no_literal, _iri, pc.is_valid), strict=True
+    ):
+        if isinstance(term, Variable) and not term.is_blank:
+            found = pc.fill_null(condition(column), False)
+            flags &= found.to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _no_literal(column: pa.Array) -> pa.Array:
+    return pc.invert(pc.starts_with(column, '"'))
+
+
+def _iri(column: pa.Array) -> pa.Array:
+    return pc.starts_with(column, "<")
+
+
+# --- times -------------------------------------------------------------------------------------------------
+
+
+def chunk_of(triples: Triples, records: Records, clock: Clock, place: str, *, first: bool) -> Chunk:
+    """The chunk of the triples of records. The records of which nothing is taken are dead letters."""
+    rows = len(triples.record)
+    faults: dict[int, str] = {}  # by record
+    times, timed, without_zone = _times(triples, records, clock, faults)
+    kept = timed[triples.row] if rows else np.empty(0, bool)
+    if clock.kind == "own":  # it says when, and is not what is said
+        kept &= ~numbers_of(pc.equal(triples.p, f"<{GENERATED_AT}>")).astype(bool)
+    for record in np.unique(triples.record[np.flatnonzero(~timed)]) if rows else ():
+        faults.setdefault(int(record), NO_TIME + _hint(clock))
+    index = np.flatnonzero(kept)
+    record = triples.record[triples.row[index]] if rows else np.empty(0, np.int64)
+    silent = np.ones(len(records), bool)
+    silent[record] = False
+    for row in np.flatnonzero(silent):
+        faults.setdefault(int(row), NO_TRIPLE)
+    bad = [BadLine(int(records.line[row]), records.text(row), reason) for row, reason in faults.items()]
+    bad = sorted([*records.bad, *bad], key=lambda item: item.line)
+    if not len(index):
+        batch = no_elements()
+    else:
+        if rows > len(records):
+            index = _distinct(triples, index)
+            record = triples.record[triples.row[index]]
+        chosen = pa.array(index)
+        terms = triples[:3] if len(index) == len(triples.s) else [term.take(chosen) for term in triples[:3]]
+        moment = times[triples.row[index]]
+        batch = elements(terms, moment, moment, records.line[record])
+    return Chunk(batch, place, len(records.messages), first, tuple(bad), without_zone)
+
+
+def _hint(clock: Clock) -> str:
+    told = {"field": f": it has no {clock.name}", "property": f": the mapping makes no <{clock.name}> of it"}
+    told |= {"own": ": the mapping makes no prov:generatedAtTime of it"}
+    return told.get(clock.kind, f": {clock.kind} is not known")
+
+
+def _times(
+    triples: Triples, records: Records, clock: Clock, faults: dict[int, str]
+) -> tuple[Microseconds, _Flags, int]:
+    """The time of each row, whether it has one, and how many had no zone."""
+    rows = len(triples.record)
+    outside, missing = outside_times(records.messages, clock)
+    if outside is not None:
+        untimed = np.isin(records.origin, missing)
+        return outside[records.origin][triples.record], ~untimed[triples.record], 0
+    if clock.kind == "field":
+        assert triples.time is not None
+        found = moments.read(triples.time)
+        return _told(found, np.arange(rows), rows, triples, faults)
+    said = np.flatnonzero(numbers_of(pc.equal(triples.p, f"<{clock.name}>")).astype(bool))
+    found = moments.read(triples.o.take(pa.array(said)))
+    times, timed, without_zone = _told(found, triples.row[said], rows, triples, faults)
+    other = np.flatnonzero(found.microseconds != times[triples.row[said]])
+    for row in triples.row[said[other]]:
+        if timed[row]:
+            faults.setdefault(int(triples.record[row]), f"it has more than one time by <{clock.name}>")
+            timed[row] = False
+    if timed.all():
+        return times, timed, without_zone
+    # Rows without a time have that of their record, if it has only one.
+    low = np.full(len(records), np.iinfo(np.int64).max)
+    high = np.full(len(records), np.iinfo(np.int64).min)
+    there = np.flatnonzero(timed)
+    np.minimum.at(low, triples.record[there], times[there])
+    np.maximum.at(high, triples.record[there], times[there])
+    lent = ~timed & (low == high)[triples.record]
+    times[lent] = low[triples.record[lent]]
+    return times, timed | lent, without_zone
+
+
+def _told(
+    found: Times, rows: Microseconds, count: int, triples: Triples, faults: dict[int, str]
+) -> tuple[Microseconds, _Flags, int]:
+    """Times of some rows as times of all; what is wrong goes to the faults of records."""
+    times, timed = np.zeros(count, np.int64), np.zeros(count, bool)
+    times[rows] = found.microseconds
+    timed[rows] = True
+    for number, reason in found.faults.items():
+        row = int(rows[number])
+        timed[row] = False
+        if reason != NO_TIME:
+            faults.setdefault(int(triples.record[row]), reason)
+    return times, timed, found.without_zone
+
+
+def _distinct(triples: Triples, index: Microseconds) -> Microseconds:
+    """The first of those triples of a record that are the same."""
+    chosen = pa.array(index)
+    record = pa.array(triples.record[triples.row[index]])
+    columns = [record, *(term.take(chosen) for term in triples[:3]), chosen]
+    table = pa.table(columns, ["record", "s", "p", "o", "at"])
+    found = table.group_by(["record", "s", "p", "o"], use_threads=False).aggregate([("at", "min")])["at_min"]
+    return np.sort(numbers_of(found.combine_chunks()))

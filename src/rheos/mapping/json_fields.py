@@ -1,0 +1,175 @@
+"""Fields of JSON records: texts and the names of fields come in, rows of terms go out as SQL.
+
+A field is a key, or the keys on the way to a value, joined by `_`; characters that a variable cannot have
+are `_` too. So `?room_name` is {"room_name": …} or else {"room": {"name": …}}. An array gives a row for each
+of its items; several arrays, a row for each combination.
+
+Without arrays all values are extracted by one expression. With arrays, it goes level by level: the values of
+a key are extracted, spread over rows if they are arrays, and their keys come next.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.execute.database import run
+from rheos.mapping.values import json_term
+from rheos.sql.duckdb import DUCKDB
+
+TEXTS, SPREAD = "texts", "spread"
+# Keys of other characters, or with escapes, are looked for in the data.
+_ODD_KEY = r'\\|"[^"]*[^A-Za-z0-9_"][^"]*"\s*:'
+_STRING = r'"(?:[^"\\]|\\.)*"\s*:?'
+_NOT_IN_NAMES = re.compile(r"\W")
+# A name with more parts has too many ways to be split: then too the keys are looked for.
+_MOST_PARTS = 5
+
+
+@dataclass
+class _Level:
+    """The keys under a value, and the fields that the value itself is, in the order of preference."""
+
+    keys: dict[str, _Level] = field(default_factory=dict)
+    number: int = 0
+
+    def at(self, path: Sequence[str]) -> _Level:
+        level = self
+        for key in path:
+            level = level.keys.setdefault(key, _Level())
+        return level
+
+
+def name_of(key: str) -> str:
+    """A key as a part of a variable's name."""
+    return _NOT_IN_NAMES.sub("_", key)
+
+
+def json_fields(
+    cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Sequence[str]
+) -> tuple[str, pa.Array | None]:
+    """SQL that gives the columns row, f1, f2, … for JSON texts, which must be right, and the number of the
+    text that each row comes from; None if each text is one row."""
+    cursor.register(TEXTS, pa.table([pa.array(np.arange(len(texts))), texts], ["row", "text"]))
+    keys = _keys(cursor, texts, fields)
+    paths = {name: list(_paths(name, keys)) for name in fields}
+    if not pc.any(pc.match_substring(texts, "[")).as_py():
+        return _at_once(fields, paths), None
+    return _by_level(cursor, fields, paths)
+
+
+def _keys(
+    cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Iterable[str]
+) -> Mapping[str, list[str]] | None:
+    """The keys of the records by their names in variables, if these are not the same."""
+    many = any(name.count("_") >= _MOST_PARTS for name in fields)
+    if not many and not pc.any(pc.match_substring_regex(texts, _ODD_KEY)).as_py():
+        return None
+    found: dict[str, list[str]] = {}
+    # Every string is matched as a whole, so that none is cut in its middle; those before a colon are keys.
+    strings = (
+        f"SELECT DISTINCT unnest(regexp_extract_all(text, {DUCKDB.string(_STRING)})) AS key FROM {TEXTS}"
+    )
+    rows = run(cursor, f"SELECT key FROM ({strings}) WHERE ends_with(key, ':')").fetchall()
+    for key in sorted({json.loads(row[0][:-1]) for row in rows}):
+        found.setdefault(name_of(key), []).append(key)
+    return found
+
+
+def _paths(name: str, keys: Mapping[str, list[str]] | None) -> Iterator[tuple[str, ...]]:
+    """The ways of keys that a name may stand for, those with the fewest keys first."""
+    ways: list[list[tuple[tuple[str, ...], str]]] = [[((), name)]]
+    found: list[tuple[str, ...]] = []
+    while ways:
+        following: list[tuple[tuple[str, ...], str]] = []
+        for path, rest in ways.pop():
+            found += [(*path, key) for key in _named(rest, keys)]
+            for at in (match.start() for match in re.finditer("_", rest)):
+                if 0 < at < len(rest) - 1:
+                    following += [((*path, key), rest[at + 1 :]) for key in _named(rest[:at], keys)]
+        if following:
+            ways.append(following)
+    yield from sorted(found, key=len)
+
+
+def _named(name: str, keys: Mapping[str, list[str]] | None) -> list[str]:
+    return [name] if keys is None else keys.get(name, [])
+
+
+def _at_once(fields: Sequence[str], paths: Mapping[str, list[tuple[str, ...]]]) -> str:
+    every = list(dict.fromkeys(path for name in fields for path in paths[name]))
+    number = {path: at for at, path in enumerate(every, start=1)}
+    columns = ["row"]
+    for at, name in enumerate(fields, start=1):
+        values = [f"found[{number[path]}]" for path in paths[name]]
+        columns.append(f"{json_term(_first(values))} AS f{at}")
+    wanted = ", ".join(_pointer(path) for path in every)
+    extracted = f"CAST(json_extract(text, [{wanted}]) AS VARCHAR[])" if every else "CAST([] AS VARCHAR[])"
+    return f"SELECT {', '.join(columns)} FROM (SELECT row, {extracted} AS found FROM {TEXTS})"
+
+
+def _by_level(
+    cursor: duckdb.DuckDBPyConnection, fields: Sequence[str], paths: Mapping[str, list[tuple[str, ...]]]
+) -> tuple[str, pa.Array]:
+    root = _Level()
+    ends = {name: [root.at(path) for path in paths[name]] for name in fields}
+    table = run(cursor, f"SELECT row AS origin, text AS n0 FROM {TEXTS}").to_arrow_table()
+    pending, count = [root], 0
+    while pending:
+        level = pending.pop(0)
+        if not level.keys:
+            continue
+        following = list(level.keys.values())
+        for below in following:
+            count += 1
+            below.number = count
+        wanted = ", ".join(_pointer((key,)) for key in level.keys)
+        names = ", ".join(f"found[{at}] AS n{below.number}" for at, below in enumerate(following, start=1))
+        cursor.register(SPREAD, table)
+        values = f"CAST(json_extract(n{level.number}, [{wanted}]) AS VARCHAR[])"
+        table = run(
+            cursor, f"SELECT * EXCLUDE found, {names} FROM (SELECT *, {values} AS found FROM {SPREAD})"
+        ).to_arrow_table()
+        for below in following:
+            table = _spread(cursor, table, f"n{below.number}")
+        pending += following
+    cursor.register(SPREAD, table.append_column("row", pa.array(np.arange(table.num_rows))))
+    columns = ["row"]
+    for at, name in enumerate(fields, start=1):
+        values = _first([f"n{level.number}" for level in ends[name]])
+        columns.append(f"{json_term(values)} AS f{at}")
+    origin = table["origin"].combine_chunks()
+    return f"SELECT {', '.join(columns)} FROM {SPREAD}", origin
+
+
+def _spread(cursor: duckdb.DuckDBPyConnection, table: pa.Table, column: str) -> pa.Table:
+    """The table with a row for each item of the arrays in a column, also of arrays in these. An empty array
+    is no value."""
+    while pc.any(pc.starts_with(table[column], "[")).as_py():
+        cursor.register(SPREAD, table)
+        items = (
+            f"CASE WHEN {column} = '[]' THEN [NULL] WHEN starts_with({column}, '[')"
+            f" THEN CAST(json_extract({column}, '$[*]') AS VARCHAR[]) ELSE [{column}] END"
+        )
+        table = run(cursor, f"SELECT * REPLACE (unnest({items}) AS {column}) FROM {SPREAD}").to_arrow_table()
+    return table
+
+
+def _first(values: Sequence[str]) -> str:
+    """The first of some values that is there."""
+    if len(values) == 1:
+        return values[0]
+    return f"coalesce({', '.join(values)})" if values else DUCKDB.null
+
+
+def _pointer(path: Sequence[str]) -> str:
+    """Keys as a JSON pointer (RFC 6901)."""
+    steps = ("/" + key.replace("~", "~0").replace("/", "~1") for key in path)
+    return DUCKDB.string("".join(steps))
