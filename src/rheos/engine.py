@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rheos.runtime.driver.loop import Writer
     from rheos.runtime.driver.metrics import Metrics
     from rheos.runtime.driver.service import Streaming
-    from rheos.runtime.state.journal import Sink
+    from rheos.runtime.state.journal import Target
     from rheos.sources.base import Source
     from rheos.sources.push import PushLog
 
@@ -427,7 +427,7 @@ class Engine:
         if self._streaming is not None:
             self._streaming.stop()
 
-    def stream_to(self, output: Sink, writer: Writer) -> None:
+    def stream_to(self, output: Target, writer: Writer) -> None:
         """Have all answers written to `output`, in the form that the writer gives them."""
         self.streaming.stream_to(output, writer)
 
