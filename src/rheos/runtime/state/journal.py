@@ -143,7 +143,9 @@ class Journal:
         """How long each of the targets is that is a file; for the record of the batch that comes next."""
         if not self.durable:
             return {}
-        return {channel: target.length() for channel, target in targets.items() if isinstance(target, FileTarget)}
+        return {
+            channel: target.length() for channel, target in targets.items() if isinstance(target, FileTarget)
+        }
 
     def emit_again(self, number: int, channel: str, length: int | None, target: Target) -> None:
         """Write what the last batch says, after a crash: to a file that had some length before it."""
