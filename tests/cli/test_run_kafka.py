@@ -16,6 +16,7 @@ import pytest
 
 from rheos.execute.session import KAFKA_JARS
 from tests.cli.command import rheos
+from tests.runtime.streams import line
 from tests.services import artifacts
 from tests.services.kafka import Kafka, new_broker
 from tests.sources.test_kafka import COUNT, ENDING, STREAM, readings
@@ -113,7 +114,7 @@ def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession,
     topic = kafka.topic(spark, partitions=3)
     kafka.write(spark, topic, [(partition, text.encode()) for partition, _, text in found])
     run = Run(tmp_path, kafka.url(topic, **ENDING))
-    for count in (1, 60, 120):
+    for count in (1, 90):
         run.start()
         run.wait(count)
         run.kill()
@@ -125,7 +126,7 @@ def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession,
 def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     found = readings(3000)
     topic = broker.topic(spark, partitions=3)
-    run = Run(tmp_path, broker.url(topic, startingOffsets="earliest"), "--idle", "5s")
+    run = Run(tmp_path, broker.url(topic, startingOffsets="earliest"))
     run.start()
     half = [(partition, text.encode()) for partition, _, text in found[:1500]]
     broker.write(spark, topic, half)
@@ -136,8 +137,10 @@ def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSess
         assert time.monotonic() < deadline
         time.sleep(0.2)
     broker.start()
-    # The idle timeout has passed meanwhile: what comes now is later than all that is complete.
-    broker.write(spark, topic, [(partition, text.encode()) for partition, _, text in found[1500:]])
+    rest = [(partition, text.encode()) for partition, _, text in found[1500:]]
+    # One more in each partition: then all is complete that was before, and no timeout has to tell it.
+    rest += [(partition, line("last", "p", "o", 9999).encode()) for partition in range(3)]
+    broker.write(spark, topic, rest)
     wanted = by_instant(expected(tmp_path, found))
     run.wait(len(wanted))
     assert run.process is not None
