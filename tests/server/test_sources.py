@@ -1,9 +1,10 @@
-"""Sources of a server: brokers and the Web, from the configuration and from clients, through a real socket."""
+"""Sources of a server: brokers and the Web, from the configuration and from clients."""
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "LONGEST_PAUSE", 1.0)
 
 
+@contextmanager
 def serving(spark: SparkSession, folder: Path, **more: object) -> Iterator[City]:
     config = Config(port=0, state=folder / "state", **more)  # type: ignore[arg-type]
     with served(config, spark) as host, client(host.base) as http:
@@ -43,7 +45,7 @@ def test_a_client_makes_streams_of_allowed_places(
     spark: SparkSession, mosquitto: Mosquitto, tmp_path: Path
 ) -> None:
     place = f"{HOST}:{mosquitto.port}"
-    for city in serving(spark, tmp_path, allow=(place,), streams=(StreamConfig("pushed"),)):
+    with serving(spark, tmp_path, allow=(place,), streams=(StreamConfig("pushed"),)) as city:
         elsewhere = city.http.put("/sensors", json={"source": f"mqtt://{HOST}:{free_port()}/a"})
         assert elsewhere.status_code == 400
         assert "is not allowed" in elsewhere.json()["detail"]
@@ -56,10 +58,13 @@ def test_a_client_makes_streams_of_allowed_places(
         with publishing(mosquitto) as publisher, city.events("seen") as events:
             publisher.send("room/1", b"<http://ex/s> <http://ex/p> <http://ex/warm> .")
             wait(lambda: city.stream("sensors")["elements"] == 1, "the element")
-            while True:  # its window is complete when time has gone on
+
+            def later() -> bool:
+                """The window is complete when time has gone on."""
                 publisher.send("room/2", b"<http://ex/s> <http://ex/p> <http://ex/later> .")
-                if city.query("seen")["rows"]:
-                    break
+                return bool(city.query("seen")["rows"])
+
+            wait(later, "an answer")
             assert values(next(events), "o")[1] == "warm"
         assert 'rheos_stream_connected{stream="sensors"} 1.0' in city.http.get("/metrics").text
         assert city.http.delete("/seen").status_code == 204
@@ -71,18 +76,13 @@ def test_a_source_that_is_down_is_shown_and_nothing_is_lost(spark: SparkSession,
     port = free_port()
     source = f"sse+http://{HOST}:{port}/events"
     pieces: queue.Queue[bytes | None] = queue.Queue()
-    pieces.put(
-        b"data: "
-        + line("s", "p", "one", 1).encode()
-        + b"\ndata: "
-        + line("s", "p", "two", 20).encode()
-        + b"\n"
-    )
+    for name, seconds in (("one", 1), ("two", 20)):
+        pieces.put(b"data: " + line("s", "p", name, seconds).encode() + b"\n")
 
     def answer(path: str, headers: Headers) -> Reply:
         return Reply(200, {"Content-Type": "text/event-stream"}, b": hello\n\n", pieces)
 
-    for city in serving(spark, tmp_path, streams=(StreamConfig("feed", source),)):
+    with serving(spark, tmp_path, streams=(StreamConfig("feed", source),)) as city:
         wait(lambda: city.http.get("/health").json()["status"] == "degraded", "that it is noticed")
         assert "it is not connected" in city.http.get("/health").json()["streams"]["feed"]
         assert city.stream("feed")["trouble"]
@@ -99,7 +99,7 @@ def test_topics_come_and_go_while_others_flow(spark: SparkSession, kafka: Kafka,
     first, second = kafka.topic(spark), kafka.topic(spark, partitions=2)
     allow = (f"{HOST}:{kafka.port}",)
     source = kafka.url(first, startingOffsets="earliest")
-    for city in serving(spark, tmp_path, allow=allow, streams=(StreamConfig("one", source),)):
+    with serving(spark, tmp_path, allow=allow, streams=(StreamConfig("one", source),)) as city:
         kafka.write(spark, first, [(0, line("s", "p", "a", 1).encode())])
         wait(lambda: city.stream("one")["elements"] == 1, "the first element")
         missing = city.http.put("/two", json={"source": kafka.url("nowhere")})
@@ -107,9 +107,8 @@ def test_topics_come_and_go_while_others_flow(spark: SparkSession, kafka: Kafka,
         assert "nowhere" in missing.json()["detail"]
         made = city.http.put("/two", json={"source": kafka.url(second, startingOffsets="earliest")})
         assert made.status_code == 201, made.text
-        kafka.write(
-            spark, second, [(0, line("s", "p", "b", 1).encode()), (1, line("s", "p", "c", 1).encode())]
-        )
+        texts = [(number, line("s", "p", name, 1).encode()) for number, name in enumerate("bc")]
+        kafka.write(spark, second, texts)
         kafka.write(spark, first, [(0, line("s", "p", "d", 2).encode())])
         wait(lambda: city.stream("two")["elements"] == 2, "the elements of the second")
         wait(lambda: city.stream("one")["elements"] == 2, "the second element of the first")

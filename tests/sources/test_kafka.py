@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from rheos.sources.frames import CLOCK, PARTITION
 from rheos.sources.kafka import Kafka as Topic
 from rheos.sources.kafka import gathered, open_topic, reached
 from tests.runtime.streams import line, moment
-from tests.services.kafka import Kafka
+from tests.services.kafka import Kafka, new_broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -217,8 +219,6 @@ def test_a_partition_without_messages_is_waited_for(
 
 
 def wait_for(condition: Any, seconds: float = 120) -> bool:
-    import time
-
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -263,6 +263,40 @@ def test_a_topic_that_is_not_there_is_named(kafka: Kafka, spark: SparkSession, e
     engine.register(COUNT)
     with pytest.raises(RheosError, match=r"nowhere: Kafka does not answer: .*topic"):
         engine.run(timeout=30)
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_away_for_longer_than_spark_waits(
+    spark: SparkSession, tmp_path: Path, kafka: Kafka
+) -> None:
+    """Spark gives up soon here; the run goes on from its journal when the broker is back."""
+    (tmp_path / "broker").mkdir()
+    broker = new_broker(tmp_path / "broker")
+    broker.start()
+    impatient = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000"}
+    try:
+        topic = broker.topic(spark)
+        broker.write(
+            spark, topic, [(0, line("a", "p", "o", 1).encode()), (0, line("a", "p", "o", 11).encode())]
+        )
+        with Engine(spark, checkpoint=tmp_path / "checkpoint") as engine:
+            engine.add_stream(STREAM, broker.url(topic, startingOffsets="earliest"), options=impatient)
+            query = engine.register(COUNT, keep=None)
+            ended: list[bool] = []
+            thread = threading.Thread(target=lambda: ended.append(engine.run(timeout=240)))
+            thread.start()
+            assert wait_for(lambda: len(query.results) == 1)
+            first = engine.streaming.loop
+            broker.kill()
+            assert wait_for(lambda: engine.streaming.loop is not first), "Spark has given up"
+            broker.start()
+            broker.write(spark, topic, [(0, line("a", "p", "o", 21).encode())])
+            assert wait_for(lambda: len(query.results) == 2)
+            engine.stop()
+            thread.join(60)
+    finally:
+        broker.stop()
+    assert [str(row["n"].value) for answer in query.results for row in answer.rows or []] == ["1", "1"]
 
 
 def test_graphs_and_lateness(kafka: Kafka, spark: SparkSession, engine: Engine) -> None:

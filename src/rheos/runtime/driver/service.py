@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace as changed
 from io import BufferedReader
@@ -41,7 +42,7 @@ from rheos.sources.decoding import RdfDecoder
 from rheos.sources.kafka import Kafka, open_topic
 from rheos.sources.opening import Way, blank_prefix, open_source
 from rheos.sources.push import PushLog
-from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.base import FIRST_PAUSE, LONGEST_PAUSE, Receiver
 from rheos.sources.receivers.opening import Receivers
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
@@ -322,13 +323,39 @@ class Streaming:
         """Run until all streams have ended, or for so many seconds; whether they have. SinkError if a sink
         has not taken everything then."""
         self.start()
-        assert self.loop is not None
         try:
-            ended = self.loop.wait(timeout, until_read=True)
+            ended = self._wait(timeout)
         finally:
             self.stop()
         self.sinks.drain(self._drain)
         return ended
+
+    def _wait(self, timeout: float | None) -> bool:
+        """Wait for the end. If Spark gives up because Kafka is away, go on when it is back."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_PAUSE
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                if self._not_started is not None:
+                    self.start()
+                assert self.loop is not None
+                return self.loop.wait(left, until_read=True)
+            except RheosError as error:
+                if not self._kafka_is_away(error):
+                    raise
+                if left is not None and left <= pause:
+                    return False
+                assert self.loop is not None
+                self.loop.stop()
+                self._not_started = error
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _kafka_is_away(self, error: BaseException) -> bool:
+        told = f"{error}{error.__cause__ or ''}"
+        unreachable = any(found.trouble for found in self.receivers.health().values())
+        return self.needs_kafka and (unreachable or "org.apache.kafka.common.errors" in told)
 
     def stop(self) -> None:
         if self._hosting is None:
