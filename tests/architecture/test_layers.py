@@ -21,7 +21,8 @@ RULES = {
     "store": ("sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
     "sources": ("runtime", "sinks", "server", "cli"),
-    "sinks": ("sources", "runtime", "server", "cli"),
+    "mapping": ("runtime", "sinks", "server", "cli"),
+    "sinks": ("sources", "mapping", "runtime", "server", "cli"),
     "answers": ("execute", "store", "sources", "runtime", "server", "cli"),
     "runtime": ("server", "cli", "demo"),
     "runtime.state": (
