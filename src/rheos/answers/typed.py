@@ -66,6 +66,7 @@ class Columns:
 
     types: dict[str, str] = field(default_factory=dict)
     terms: bool = False  # each value a struct: type, value, datatype, lang
+    doubles: bool = False  # whole numbers too
     taken: tuple[str, ...] = ()  # names that others have
 
     def table(self, query: QueryInfo, answers: pa.Table) -> pa.Table:
@@ -92,7 +93,7 @@ class Columns:
 
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         parts = Parts.of(column)
-        kind = wider(self.types.get(name), parts.kind())
+        kind = wider(self.types.get(name), self._chosen(parts.kind()))
         found = None
         if kind is not None and kind != "string":
             found = parts.converted(kind)
@@ -101,6 +102,9 @@ class Columns:
         return (parts.texts().cast(pa.string()) if found is None else found).cast(
             TYPES[self.types.get(name, "string")]
         )
+
+    def _chosen(self, kind: str | None) -> str | None:
+        return "double" if self.doubles and kind == "bigint" else kind
 
 
 @dataclass(frozen=True, slots=True)

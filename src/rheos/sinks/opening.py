@@ -73,13 +73,13 @@ def _parquet(spec: SinkSpec, around: Surroundings) -> Sink:
 def _delta(spec: SinkSpec, around: Surroundings) -> Sink:
     from rheos.sinks.tables import DeltaSink
 
-    return DeltaSink(_rest(spec.to), around.session)
+    return DeltaSink(_rest(spec.to), spec.options, around.session)
 
 
 def _iceberg(spec: SinkSpec, around: Surroundings) -> Sink:
     from rheos.sinks.tables import IcebergSink
 
-    return IcebergSink(_rest(spec.to), around.session)
+    return IcebergSink(_rest(spec.to), spec.options, around.session)
 
 
 def _stream(spec: SinkSpec, around: Surroundings) -> Sink:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from rheos.answers.continuous import QueryInfo
-from rheos.answers.typed import Columns
-from rheos.errors import EnvironmentFault
+from rheos.answers.typed import TYPES, Columns
+from rheos.errors import EnvironmentFault, RheosError
 from rheos.execute.session import frame_of
 from rheos.filesystems import uri_of
 from rheos.sinks.base import Batch, Notes, Sink, Taken, filled
@@ -23,15 +23,19 @@ if TYPE_CHECKING:
 
 
 class TableSink(Sink):
-    """A table of Spark's that grows by typed columns `query`, `at` and one for each variable."""
+    """A table of Spark's with the columns of answers. Its columns keep their types; whoever expects whole
+    numbers and others in one column says so beforehand, with `numbers = "double"`."""
 
+    OPTIONS = ("numbers", "terms")
     CLASS: ClassVar[str]
     PACKAGE: ClassVar[str]
 
-    def __init__(self, name: str, session: Callable[[], SparkSession]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], session: Callable[[], SparkSession]) -> None:
+        if options.get("numbers", "double") != "double":
+            raise RheosError(f"numbers can only be double, not {options['numbers']!r}")
         self._name = name
         self._session = session
-        self._columns = Columns()
+        self._columns = Columns(terms=options.get("terms") == "true", doubles="numbers" in options)
 
     def check(self, query: QueryInfo) -> None:
         spark = self._session()
@@ -48,15 +52,33 @@ class TableSink(Sink):
             ) from None
 
     def open(self, run: str, query: str, notes: Notes) -> None:
-        self._columns.types = notes.get("types") or {}
         self._notes = notes
+        self._table = filled(self._name, query)
+        self._columns.types = notes.get("types") or self._known_types()
         digest = hashlib.blake2b(query.encode(), digest_size=6).hexdigest()
         self._writer = f"rheos-{run}-{digest}"
 
     def take(self, batch: Batch, taken: Taken) -> None:
+        before = dict(self._columns.types)
         table = self._columns.table(batch.query, batch.table)
+        for name in batch.query.variables if not self._columns.terms else ():
+            kind = self._columns.types.setdefault(name, "string")  # one that was never bound
+            if before.get(name, kind) != kind:
+                raise RheosError(
+                    f"the column {name} of {self._table} is {before[name]}, and there is a value that needs "
+                    f"{kind}; use another table, with numbers=double or terms=true"
+                )
         self._notes.keep(types=dict(self._columns.types))
-        self._append(frame_of(self._session(), table), filled(self._name, batch.query.name), batch.number)
+        self._append(frame_of(self._session(), table), self._table, batch.number)
+
+    def _known_types(self) -> dict[str, str]:
+        """The types of the table's columns; empty if there is no table yet."""
+        frame = self._read(self._session())
+        return {} if frame is None else {name: kind for name, kind in frame.dtypes if kind in TYPES}
+
+    @abstractmethod
+    def _read(self, spark: SparkSession) -> DataFrame | None:
+        """The table; None if there is none."""
 
     @abstractmethod
     def _append(self, frame: DataFrame, table: str, number: int) -> None:
@@ -69,6 +91,14 @@ class DeltaSink(TableSink):
     CLASS = "org.apache.spark.sql.delta.sources.DeltaDataSource"
     PACKAGE = "io.delta:delta-spark_{spark}_2.13"
 
+    def _read(self, spark: SparkSession) -> DataFrame | None:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return spark.read.format("delta").load(uri_of(self._table))
+        except AnalysisException:
+            return None
+
     def _append(self, frame: DataFrame, table: str, number: int) -> None:
         writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
         writer = writer.option("txnAppId", self._writer).option("txnVersion", number)
@@ -80,6 +110,9 @@ class IcebergSink(TableSink):
 
     CLASS = "org.apache.iceberg.spark.SparkCatalog"
     PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-{spark}_2.13"
+
+    def _read(self, spark: SparkSession) -> DataFrame | None:
+        return spark.table(self._table) if spark.catalog.tableExists(self._table) else None
 
     def _append(self, frame: DataFrame, table: str, number: int) -> None:
         spark = self._session()
