@@ -16,8 +16,9 @@ CONSTRUCT and DESCRIBE are strings of N-Triples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -83,11 +84,11 @@ class Columns:
         if query.kind == "ask":
             return [column.cast(pa.bool_()) for column in columns]
         if self.terms:
-            return [structs(column) for column in columns]
+            return [by_value(column, structs) for column in columns]
         if query.is_graph:
             return [pa.chunked_array([mapped(column, ntriples_term).cast(pa.string())]) for column in columns]
         return [
-            self._typed(name, column.cast(pa.large_string()))
+            by_value(column, partial(self._typed, name))
             for name, column in zip(query.variables, columns, strict=True)
         ]
 
@@ -170,7 +171,6 @@ class Parts:
 
 def structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Each term as a struct, as SPARQL 1.1 JSON results have it."""
-    column = column.cast(pa.large_string())
     parts = Parts.of(column)
     kinds = pc.if_else(
         pc.starts_with(column, '"'), "literal", pc.if_else(pc.starts_with(column, "<"), "uri", "bnode")
@@ -186,6 +186,16 @@ def structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     missing = pc.invert(bound).combine_chunks()
     missing = missing.combine_chunks() if isinstance(missing, pa.ChunkedArray) else missing
     return pa.chunked_array([pa.StructArray.from_arrays(arrays, fields=list(TERM), mask=missing)])
+
+
+def by_value(
+    column: pa.ChunkedArray, converted: Callable[[pa.ChunkedArray], pa.ChunkedArray]
+) -> pa.ChunkedArray:
+    """A column converted; each different value is looked at once."""
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return converted(pa.chunked_array([encoded.dictionary])).take(encoded.indices)
 
 
 def wider(one: str | None, other: str | None) -> str | None:
