@@ -20,14 +20,17 @@ JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless 
 APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all slow lint types unit conformance fuzz bench demo golden format clean python java browser
+.PHONY: help install services test test-all slow lint types unit conformance fuzz bench demo golden format clean python java browser mosquitto
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: java browser lint types unit ## what must hold before a commit: environment, lint, types, tests, W3C suite if ../shared/w3c is there
 
-test-all: test slow ## the same, and the tests that take long: a cluster, killed processes, many random cases
+test-all: services test slow ## the same, and the tests that take long: a cluster, killed processes, many random cases
+
+services: java mosquitto $(STAMP) ## fetch what tests with real brokers need, once: Mosquitto, Kafka and Spark's connector for it
+	@$(BIN)/python -m tests.services
 
 demo: java $(STAMP) ## a simulated city, live: continuous queries in all the languages, and pages for the browser
 	$(BIN)/rheos demo $(DEMO)
@@ -91,3 +94,9 @@ browser:
 	echo "installing Chromium for the browser tests" >&2; \
 	{ $(APT) update -qq && $(APT) install -qq -y chromium; } >/dev/null 2>&1 || \
 		echo "THE BROWSER TESTS ARE SKIPPED: there is no Chromium, and apt-get could not install it" >&2
+
+mosquitto:
+	@command -v mosquitto >/dev/null || test -x /usr/sbin/mosquitto || { \
+	echo "installing Mosquitto for the tests with MQTT" >&2; \
+	{ $(APT) update -qq && $(APT) install -qq -y mosquitto; } >/dev/null 2>&1 || \
+		echo "THE TESTS WITH MQTT ARE SKIPPED: there is no mosquitto, and apt-get could not install it" >&2; }

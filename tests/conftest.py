@@ -6,10 +6,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.services import artifacts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +40,16 @@ def java_is_missing() -> bool:
     return not (home and Path(home, "bin", "java").exists()) and shutil.which("java") is None
 
 
+pytest_plugins = ["tests.services.kafka", "tests.services.mosquitto"]
+
+
+def pytest_report_header() -> str:
+    try:
+        return artifacts.connector().note
+    except artifacts.Missing as missing:
+        return f"without Kafka: {missing}"
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The Spark session of the run: two cores, no web pages, all it writes in a temporary folder."""
@@ -54,6 +67,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     builder = builder.config("spark.local.dir", str(folder / "local"))
+    with suppress(artifacts.Missing):  # the tests that need it say so
+        builder = builder.config("spark.jars", ",".join(artifacts.connector().jars))
     with light_spark_home(folder):
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.cqels import ANY_STREAM, translate_cqels
 from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.entailment import ENTAILMENTS, entailing, told
@@ -26,7 +27,7 @@ from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
-from rheos.execute.session import adopt, start, stop
+from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
 from rheos.sql.functions import hashes
@@ -47,8 +48,9 @@ if TYPE_CHECKING:
     from rheos.runtime.driver.loop import Writer
     from rheos.runtime.driver.metrics import Metrics
     from rheos.runtime.driver.service import Streaming
-    from rheos.runtime.state.journal import Sink
+    from rheos.runtime.state.journal import Target
     from rheos.sources.base import Source
+    from rheos.sources.push import PushLog
 
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
@@ -95,6 +97,10 @@ class Engine:
 
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
+
+    Sources and sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a
+    list, those that they name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs
+    it yet. At the end of a run sinks have `drain` seconds to take what they have not.
     """
 
     def __init__(
@@ -114,6 +120,9 @@ class Engine:
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
         hosting: Hosting | None = None,
+        allow: Iterable[str] | Allowed | None = None,
+        drain: float = 60.0,
+        kafka: bool = False,
     ) -> None:
         one_of("execution", execution, EXECUTIONS)
         one_of("entailment", entailment, ENTAILMENTS)
@@ -132,6 +141,9 @@ class Engine:
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
+        self._drain = drain
+        self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
+        self._kafka = kafka
         self._streaming: Streaming | None = None
 
     # --- static data -----------------------------------------------------------------------------
@@ -229,14 +241,14 @@ class Engine:
             statement = compile_query(plan, executor.dialect)
             table = executor.run(statement)
         if isinstance(plan.form, Ask):
-            return Result.ask(table.num_rows > 0)
+            return Result.ask(table.num_rows > 0, dataframe=self.dataframe)
         prefixes = Names.of(tree, base or self.base).prefixes
         return Result(
             KINDS[type(plan.form)],
             statement.columns,
             table,
             prefixes=prefixes,
-            dataframe=lambda: self.dataframe(table),
+            dataframe=self.dataframe,
         )
 
     def explain(
@@ -309,14 +321,14 @@ class Engine:
 
     def dataframe(self, table: pa.Table) -> DataFrame:
         """An answer as a Spark DataFrame."""
-        return self.session().createDataFrame(table)
+        return frame_of(self.session(), table)
 
     # --- streams ---------------------------------------------------------------------------------
 
     def add_stream(
         self,
         iri: str,
-        source: str | os.PathLike[str] | Source | DataFrame,
+        source: str | os.PathLike[str] | Source | DataFrame | PushLog,
         *,
         lateness: int | timedelta | None = None,
         idle: float | None = None,
@@ -324,9 +336,11 @@ class Engine:
         ahead: int | timedelta | Literal["auto"] | None = "auto",
         mapping: str | os.PathLike[str] | MappingFile | None = None,
         time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
-        Source, or a Spark streaming DataFrame with subject, predicate, object, time.
+        Source, or a Spark streaming DataFrame with subject, predicate, object, time. docs/sources.md lists
+        the URLs; `options` has what does not belong into one, such as passwords and certificates.
 
         Elements may be up to `lateness` (microseconds) older than the newest before them in their partition;
         the partition of a DataFrame's row is in its column `partition`, or Spark's own. A live source, or a
@@ -351,6 +365,7 @@ class Engine:
             ahead=in_microseconds(ahead) if isinstance(ahead, timedelta) else ahead,
             mapping=mapping,
             time=time,
+            options=options,
         )
 
     def reset_stream(self, iri: str) -> None:
@@ -401,7 +416,8 @@ class Engine:
         )
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for `timeout` seconds; whether they have ended."""
+        """Run until all streams have ended, or for `timeout` seconds; whether they have ended. SinkError if a
+        sink has not taken all answers then."""
         return self.streaming.run(timeout)
 
     def start(self) -> None:
@@ -413,7 +429,7 @@ class Engine:
         if self._streaming is not None:
             self._streaming.stop()
 
-    def stream_to(self, output: Sink, writer: Writer) -> None:
+    def stream_to(self, output: Target, writer: Writer) -> None:
         """Have all answers written to `output`, in the form that the writer gives them."""
         self.streaming.stream_to(output, writer)
 
@@ -439,6 +455,8 @@ class Engine:
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,
                 hosting=self._hosting,
+                drain=self._drain,
+                allowed=self._allowed,
             )
         return self._streaming
 
@@ -455,7 +473,9 @@ class Engine:
     def session(self) -> SparkSession:
         """The Spark session of this engine, started when it is first needed."""
         if self._spark is None:
-            self._spark = start(quick=self.quick) if self._given is None else adopt(self._given)
+            kafka = self._kafka or (self._streaming is not None and self._streaming.needs_kafka)
+            given = self._given
+            self._spark = start(quick=self.quick, kafka=kafka) if given is None else adopt(given)
         return self._spark
 
     def close(self) -> None:

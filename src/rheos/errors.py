@@ -87,5 +87,9 @@ class CheckpointError(RheosError):
     """A run cannot go on from a checkpoint: what was there when it was made is missing, or has changed."""
 
 
+class SinkError(RheosError):
+    """Sinks have not taken all answers: which ones, how many, and why."""
+
+
 class EnvironmentFault(RheosError):
     """The machine lacks something that is needed (Java, for one); the message says how to get it."""

@@ -18,6 +18,8 @@ from rheos.server.config import (
     DataTable,
     QueryTable,
     Settings,
+    SinksTable,
+    SinkTable,
     StreamTable,
     config_of,
     read,
@@ -102,7 +104,7 @@ def test_nothing_at_all() -> None:
     ("text", "message"),
     [
         ("prot = 8080", "rheos.toml: unknown key 'prot': did you mean port?"),
-        ("xyz = 1", "rheos.toml: unknown key 'xyz': there is base, data, "),
+        ("xyz = 1", "rheos.toml: unknown key 'xyz': there is allow, base, data, "),
         (
             "[streams.tolls]\npush = true\nlatenes = '5s'",
             "[streams.tolls] unknown key 'latenes': did you mean lateness?",
@@ -156,6 +158,7 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
         ("data", DataTable),
         ("streams.s", StreamTable),
         ("queries.q", QueryTable),
+        ("sinks", SinksTable),
         ("limits", Limits),
     ],
 )
@@ -176,8 +179,27 @@ def test_this_machine_needs_no_token(host: str) -> None:
 
 def test_streams_that_clients_describe() -> None:
     assert stream_of("s", {"lateness": "1s"}).lateness == 1_000_000
-    with pytest.raises(ConfigError, match="source: only the configuration can say that"):
+    with pytest.raises(ConfigError, match="source: only the configuration can name that"):
         stream_of("s", {"source": "/etc/passwd"})
+    with pytest.raises(ConfigError, match="source: only the configuration can name that"):
+        stream_of("s", {"source": "s3://bucket/file"}, ["bucket"])
+    with pytest.raises(ConfigError, match=r"source: .*169\.254\.169\.254:80 is not allowed"):
+        stream_of("s", {"source": "poll+http://169.254.169.254/"}, ["good:80"])
+    with pytest.raises(ConfigError, match="mqtt: only the configuration can say that"):
+        stream_of("s", {"source": "mqtt://good/a", "mqtt": {"password": "x"}}, ["good"])
+    assert stream_of("s", {"source": "mqtt://good/a/#"}, ["good"]).source == "mqtt://good/a/#"
+
+
+def test_options_belong_to_a_source_of_their_kind() -> None:
+    table = {"source": "poll+https://a/b", "http": {"token": "secret"}}
+    [stream] = config_of({"streams": {"s": table}}).streams
+    assert stream.options == {"token": "secret"}
+    assert "secret" not in repr(stream)
+    with pytest.raises(ConfigError, match=r"\[streams\.s\] kafka: the stream has no source of that kind"):
+        config_of({"streams": {"s": {"source": "mqtt://a/b", "kafka": {"security.protocol": "SSL"}}}})
+
+
+def test_clients_of_streams_are_told_of_unknown_keys() -> None:
     with pytest.raises(ConfigError, match="unknown key 'late'"):
         stream_of("s", {"late": "1s"})
 
@@ -186,7 +208,7 @@ def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
     top = {field.name for field in fields(Settings)} - {"data", "streams", "queries", "limits"}
-    tables = (DataTable, StreamTable, QueryTable, Limits)
+    tables = (DataTable, StreamTable, QueryTable, SinksTable, SinkTable, Limits)
     assert documented == top | {field.name for table in tables for field in fields(table)}
     defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     limits = {field.name: float(field.default) for field in fields(Limits)}

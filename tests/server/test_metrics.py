@@ -12,14 +12,16 @@ OPEN = "application/openmetrics-text"
 SCRAPER = f"{OPEN};version=1.0.0;q=0.5,{OPEN};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 
 COUNTERS = {
-    *(f"rheos_stream_{name}" for name in ("elements", "late", "bad", "ahead")),
+    *(f"rheos_stream_{name}" for name in ("elements", "late", "bad", "ahead", "failures")),
     *(f"rheos_query_{name}" for name in ("instants", "rows", "evaluations", "evaluation_seconds")),
     *(f"rheos_{name}" for name in ("push_accepted", "push_refused", "subscribers_cut_off")),
-    *(f"rheos_{name}" for name in ("batches", "http_requests")),
+    *(f"rheos_{name}" for name in ("batches", "http_requests", "sink_taken", "sink_dropped")),
 }
 GAUGES = {
     *(f"rheos_{name}" for name in ("stream_rate", "stream_lag_seconds", "stream_held", "query_running")),
     *(f"rheos_{name}" for name in ("push_backlog_bytes", "subscribers", "views", "static_triples", "up")),
+    *(f"rheos_{name}" for name in ("stream_connected", "sink_waiting", "sink_waiting_bytes")),
+    "rheos_sink_behind_seconds",
 }
 
 

@@ -56,6 +56,7 @@ BENCHMARKS = {
         Benchmark("mapping", ("construct", "csv", "rml", "context")),
         Benchmark("cluster", ("count", "join", "sequence", "queries"), triples=5_000_000, long=True),
         Benchmark("state", ("state",), live=3_600_000, long=True),
+        Benchmark("kafka", ("topic",), triples=5_000_000, long=True),
         Benchmark("memory", ("peak",), live=10_000_000, long=True),
     )
 }

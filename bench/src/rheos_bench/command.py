@@ -30,6 +30,7 @@ app = typer.Typer(
         "rheos bench mapping",
         "rheos bench sparql --quick",
         "rheos bench cluster --triples 200000 --rounds 1",
+        "rheos bench kafka --messages 500000",
         "rheos bench state --live 200000",
         "rheos bench memory --live 10000000",
     )
@@ -52,6 +53,10 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    messages: Annotated[
+        int | None,
+        typer.Option("--messages", min=1000, help="Messages of kafka: 5,000,000.", show_default=False),
+    ] = None,
     live: Annotated[
         int | None,
         typer.Option(
@@ -67,7 +72,8 @@ def bench(
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="Also what takes long: cluster, state, memory, and cqels with ten million triples."
+            "--full",
+            help="Also what takes long: cluster, kafka, state, memory, and cqels with ten million triples.",
         ),
     ] = False,
     only: Annotated[
@@ -100,7 +106,7 @@ def bench(
             if not only or set(only) & set(one.sections):
                 one.run(
                     Settings(
-                        triples=triples or one.triples,
+                        triples=(messages if one.name == "kafka" else None) or triples or one.triples,
                         quick=quick,
                         only=tuple(only or ()),
                         full=full,

@@ -19,18 +19,21 @@ from rheos.cli.options import (
     DeadLettersOption,
     Dialect,
     DialectOption,
+    DrainOption,
     Entailment,
     EntailmentOption,
     Execution,
     ExecutionOption,
     FollowOption,
     FormatOption,
+    Full,
     GraphOption,
     IdleOption,
     LatenessOption,
     MappingArgument,
     MappingsOption,
     OutputOption,
+    OutputsOption,
     QueriesArgument,
     QueryArgument,
     QuietOption,
@@ -38,6 +41,9 @@ from rheos.cli.options import (
     RunExecution,
     RunExecutionOption,
     RunFormatOption,
+    SinkFullOption,
+    SinkLimitOption,
+    SinkOptionsOption,
     StreamOption,
     TextOption,
     TextsOption,
@@ -123,6 +129,7 @@ def query(
         "rheos run -q 'SELECT * { STREAM <http://ex.org/s> [NOW] { ?a ?b ?c } }' -s http://ex.org/s=s.nq",
         "rheos run derive.rq alarm.rq -s http://example.org/tolls=in/ --follow --checkpoint dir -o out.jsonl",
         "rheos run derive.rq -s http://example.org/tolls=tolls.nq --format nquads --output derived.nq",
+        "rheos run a.rq b.rq -s http://example.org/tolls=in/ --follow -o kafka://localhost/answers -o dir/",
         "cat tolls.nq | rheos run tolls.rq -s http://example.org/tolls=- --lateness 5s | head",
         "rheos run hot.rq -s http://ex.org/s=s.csv --mapping http://ex.org/s=s.rq --time http://ex.org/s=field:ts",
     )
@@ -144,7 +151,11 @@ def run(
     ahead: AheadOption = None,
     follow: FollowOption = False,
     format: RunFormatOption = None,
-    output: OutputOption = None,
+    output: OutputsOption = None,
+    sink_limit: SinkLimitOption = None,
+    sink_full: SinkFullOption = Full.stop,
+    sink_options: SinkOptionsOption = None,
+    drain: DrainOption = "60s",
     checkpoint: CheckpointOption = None,
     dead_letters: DeadLettersOption = None,
     batch_size: BatchOption = None,
@@ -154,6 +165,7 @@ def run(
 
     Without --follow it ends when the streams end. Queries without a stream are answered at once.
     """
+    from rheos.cli.outputs import outputs
     from rheos.cli.run import Run, read_queries, run
 
     with reported():
@@ -174,7 +186,8 @@ def run(
             ahead=microseconds(ahead, "--ahead"),
             follow=follow,
             format=format,
-            output=output,
+            outputs=outputs(output or [], sink_limit, sink_full, sink_options),
+            drain=(microseconds(drain, "--drain") or 0) / 1e6,
             checkpoint=checkpoint,
             dead_letters=dead_letters,
             batch_size=batch_size,

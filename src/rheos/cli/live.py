@@ -78,6 +78,17 @@ def figures(metrics: Metrics) -> Table:
             query.execution or "",
             "",
         )
+    for name, sinks in metrics.sinks.items():
+        for sink in sinks:
+            behind = f"{sink.behind:,.1f} s behind" if sink.waiting else ""
+            lines.add_row(
+                Text(f"{name} → {sink.to}", style="magenta"),
+                f"{sink.taken:,} taken",
+                f"{sink.waiting:,} waiting",
+                behind,
+                f"{sink.dropped:,} dropped" if sink.dropped else "",
+                Text(sink.trouble or "", style="red"),
+            )
     return lines
 
 

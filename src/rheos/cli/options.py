@@ -37,6 +37,11 @@ class Dialect(StrEnum):
     rspql = "rspql"
 
 
+class Full(StrEnum):
+    stop = "stop"
+    drop = "drop"
+
+
 class Entailment(StrEnum):
     none = "none"
     rdfs = "rdfs"
@@ -193,6 +198,51 @@ FormatOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file.")
+]
+
+OutputsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="SINK",
+        help="Where answers go, if not to standard output: a file, DIR/ for a file of each query, "
+        "parquet:DIR, kafka://…, mqtt://…, http://… as a webhook. Repeatable.",
+    ),
+]
+SinkLimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--sink-limit",
+        metavar="BYTES",
+        min=0,
+        help="How much may wait for a sink that does not keep up (256 MiB).",
+        show_default=False,
+    ),
+]
+SinkFullOption = Annotated[
+    Full,
+    typer.Option(
+        "--sink-full",
+        metavar="stop|drop",
+        help="What to do when more would wait: stop the query, or drop further answers.",
+    ),
+]
+SinkOptionsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sink-options",
+        metavar="FILE",
+        help="TOML with a table of options for each sink, as for credentials: docs/sinks.md has them.",
+    ),
+]
+DrainOption = Annotated[
+    str,
+    typer.Option(
+        "--drain",
+        metavar="TIME",
+        help="How long to wait at the end for sinks that have not taken everything.",
+    ),
 ]
 
 QueriesArgument = Annotated[

@@ -19,18 +19,20 @@ from rheos.cli.failures import FAULT, complain, located
 from rheos.cli.live import counted, shown
 from rheos.cli.options import Dialect, Entailment, RunExecution, RunFormat
 from rheos.cli.output import check_target
+from rheos.cli.outputs import Outputs
 from rheos.cli.place import Terminal, chosen_format, opened, terminal_width
 from rheos.cli.progress import progress
 from rheos.cli.session import Source, load, read_query
 from rheos.cli.startup import keep_pandas_out
-from rheos.errors import QuerySyntaxError, RheosError
+from rheos.errors import EnvironmentFault, QuerySyntaxError, RheosError
 from rheos.iris import DEFAULT_BASE
 
 if TYPE_CHECKING:
     from rheos import Engine
-    from rheos.answers.formatter import Formatter
+    from rheos.runtime.driver.handle import Handle
     from rheos.runtime.driver.metrics import Metrics
     from rheos.runtime.state.journal import OutputFile
+    from rheos.sinks.base import SinkSpec
     from rheos.syntax import ast
 
 UNNAMED = "query"  # what a query without a file and without REGISTER is called
@@ -54,7 +56,8 @@ class Run:
     ahead: int | None
     follow: bool
     format: RunFormat | None
-    output: Path | None
+    outputs: Outputs
+    drain: float
     checkpoint: str | None
     dead_letters: Path | None
     batch_size: int | None
@@ -85,7 +88,7 @@ def run(sources: Sequence[Source], options: Run) -> None:
     """Parse all first, so that a wrong query costs no waiting; then load, register, write."""
     try:
         queries = [parsed(source, options) for source in sources]
-        check_target(options.output)
+        options.outputs.check()
         check_target(options.dead_letters)
         with started(options, any(query.tree.is_continuous for query in queries)) as engine:
             answer(engine, queries, options)
@@ -123,6 +126,7 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
         checkpoint=options.checkpoint,
         dead_letters=options.dead_letters,
         batch_bytes=options.batch_size,
+        drain=options.drain,
     ) as engine:
         load(engine, options.data, options.graphs)
         for iri, source in options.streams:
@@ -144,34 +148,51 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
     from rheos.answers.continuous import QueryInfo, untimed
     from rheos.answers.formatter import Formatter
 
-    once, infos = [], []
+    once, handles = [], []
     for query in queries:
         if query.tree.is_continuous:
             name = None if query.tree.registration else query.name
-            infos.append(
-                engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=0).info
+            handles.append(
+                engine.register(query.source.text, dialect=options.dialect.value, name=name, keep=0)
             )
         else:
             with progress(f"answering {query.name}"):
                 result = engine.query(query.source.text, base=options.base, dialect=options.dialect.value)
             info = QueryInfo(query.name, result.kind, tuple(result.variables), result.prefixes)
             once.append((info, untimed(info, result)))
-    form = chosen_format(options.format, options.output)
+    file, sinks = options.outputs.file, options.outputs.sinks(options.format, handles)
+    form = chosen_format(options.format, file)
+    told = [handle.info for handle in handles] if file is not None or not sinks else []
     try:
-        formatter = Formatter(form.value, infos, width=terminal_width(options.output), once=once)
+        formatter = Formatter(form.value, told, width=terminal_width(file), once=once)
     except RheosError as error:
         raise typer.BadParameter(str(error), param_hint="--format") from None
-    with opened(options.output, options.checkpoint) as output:
-        if infos:
-            stream(engine, formatter, output, options)
+    give(handles, sinks)
+    with opened(file, options.checkpoint) as output:
+        if told:
+            engine.stream_to(output, formatter)
         else:
-            output.write(formatter.header())
+            # Sinks take the answers of streams; what has no stream is answered here.
+            output.write(formatter.header() if once else b"")
             output.flush()
+        if handles:
+            stream(engine, output, options)
 
 
-def stream(engine: Engine, formatter: Formatter, output: Terminal | OutputFile, options: Run) -> None:
+def give(handles: Sequence[Handle], sinks: Sequence[SinkSpec]) -> None:
+    """Have the answers of all queries taken by all sinks."""
+    for handle in handles:
+        for sink in sinks:
+            try:
+                handle.add_sink(sink)
+            except EnvironmentFault:
+                raise
+            except RheosError as error:
+                raise typer.BadParameter(str(error), param_hint="--output") from None
+
+
+def stream(engine: Engine, output: Terminal | OutputFile, options: Run) -> None:
     """Run until the streams end or the user has enough (Ctrl-C), then say what was left out."""
-    engine.stream_to(output, formatter)
     try:
         with shown(lambda: engine.metrics, quiet=options.quiet) as above:
             if isinstance(output, Terminal):

@@ -79,13 +79,18 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
 
+# A folder with the jars of Spark's connector for Kafka, for machines that Maven Central is out of reach for.
+KAFKA_JARS = "RHEOS_KAFKA_JARS"
+KAFKA_HINT = f"or {KAFKA_JARS} names a folder with its jars"
+
 _lock = threading.Lock()
 _own: SparkContext | None = None
 _users = 0
 
 
-def start(cores: int | None = None, *, quick: bool = False) -> SparkSession:
-    """A session of the process's own local Spark, which is started if it does not run.
+def start(cores: int | None = None, *, quick: bool = False, kafka: bool = False) -> SparkSession:
+    """A session of the process's own local Spark, which is started if it does not run; with the connector for
+    `kafka`, if it is to have that.
 
     `quick` is for a single query: the first answer comes sooner, heavy work that goes on takes longer.
     Every call gives a session with views and settings of its own; `stop` it when it is no longer needed.
@@ -101,7 +106,7 @@ def start(cores: int | None = None, *, quick: bool = False) -> SparkSession:
             return adopt(SparkSession(active))
         if active is None:
             check_java()
-            _own, _users = _launch(cores or os.cpu_count() or 1, quick), 0
+            _own, _users = _launch(cores or os.cpu_count() or 1, quick, kafka), 0
         _users += 1
         assert _own is not None
         return SparkSession(_own).newSession()
@@ -145,6 +150,23 @@ def map_in_arrow(
         return frame.mapInArrow(function, schema)
 
 
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a DataFrame. PySpark leaves the session active in this thread; a later engine would
+    look there for its data sources."""
+    from pyspark.sql import SparkSession
+
+    jvm, before = spark.sparkContext._jvm, SparkSession.getActiveSession()
+    assert jvm is not None
+    try:
+        return spark.createDataFrame(table)
+    finally:
+        if before is None:
+            jvm.org.apache.spark.sql.classic.SparkSession.clearActiveSession()
+        else:
+            jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(before._jsparkSession)
+        SparkSession._activeSession = before
+
+
 @contextmanager
 def this_interpreter(context: SparkContext) -> Iterator[None]:
     """Functions that are given to Spark here are run by this interpreter, if that is where workers run."""
@@ -173,7 +195,27 @@ def check_java() -> None:
         raise EnvironmentFault(f"Spark needs Java {JAVA_VERSIONS}; {java} is Java {version[1]}: {_INSTALL}")
 
 
-def _launch(cores: int, quick: bool) -> SparkContext:
+def kafka_coordinates() -> str:
+    """Spark's connector for Kafka, of the installed Spark and of no other version."""
+    import pyspark
+
+    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+
+
+def kafka_settings() -> dict[str, str]:
+    """How a session of our own gets the connector: from the folder that the user names, or by Spark itself
+    from Maven Central, which keeps it in the user's cache."""
+    folder = os.environ.get(KAFKA_JARS)
+    if folder:
+        jars = sorted(str(jar.absolute()) for jar in Path(folder).glob("*.jar"))
+        if not jars:
+            raise EnvironmentFault(f"{KAFKA_JARS} is {folder}, but there are no jars in it")
+        return {"spark.jars": ",".join(jars)}
+    home = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", tempfile.gettempdir()), ".cache")
+    return {"spark.jars.packages": kafka_coordinates(), "spark.jars.ivy": str(Path(home, "rheos", "ivy"))}
+
+
+def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -186,6 +228,7 @@ def _launch(cores: int, quick: bool) -> SparkContext:
     settings = {
         **_LOCAL_SETTINGS,
         **SQL_SETTINGS,
+        **(kafka_settings() if kafka else {}),
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
@@ -216,6 +259,11 @@ def _launch(cores: int, quick: bool) -> SparkContext:
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, OSError) as error:
+        if kafka and "unresolved dependency" in log.read_text(errors="replace"):
+            raise EnvironmentFault(
+                f"Spark's connector for Kafka, {kafka_coordinates()}, could not be fetched from Maven "
+                f"Central: it is not there, or out of reach; {KAFKA_HINT}"
+            ) from None
         raise EnvironmentFault(f"Spark did not start: {_last_line(log) or error}") from None
     # PySpark takes the interpreter of the workers from here, not from spark.pyspark.python.
     context.pythonExec = sys.executable

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rheos.errors import RheosError
@@ -29,6 +29,7 @@ from rheos.server.pages import Pages
 from rheos.server.pages.handlers import static_files
 from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
 from rheos.server.protocol import Protocol
+from rheos.server.sockets import Sockets
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -48,6 +49,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     linked, events = Linked(host), Events(host, subscribers)
     pages, details = Pages(host, linked), Details(host, access)
     control = Control(host, access, counters, subscribers)
+    sockets = Sockets(events, access)
     protocol, metrics = Protocol(host, access), Metrics(host, counters, subscribers)
 
     async def described(request: Request) -> Response:
@@ -75,6 +77,8 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/preview", POST=details.preview),
         at("/{name}", GET=linked.resource, PUT=control.put, POST=control.post, DELETE=control.delete),
         at("/{name}/events", GET=events.events),
+        WebSocketRoute("/{name}/ws", sockets.answers),
+        at("/{name}/ws", GET=sockets.plain),
         at("/{name}/answers", GET=details.answers),
         at("/{name}/plan", GET=details.plan),
         at("/{name}/{moment}", GET=linked.moment),

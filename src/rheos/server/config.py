@@ -11,9 +11,10 @@ import difflib
 import ipaddress
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -22,12 +23,15 @@ import pyoxigraph as ox
 from msgspec import Struct, field
 
 from rheos import durations
+from rheos.addresses import AddressError, Allowed, address, allowed_place
 from rheos.algebra.streams import PhysicalWindow, Window
 from rheos.errors import RheosError
-from rheos.server import models, windows
+from rheos.server import models, sinks, windows
 from rheos.server.limits import Limits
-from rheos.server.models import Entailment, Port, Text, Texts, Truth
+from rheos.server.models import Count, Entailment, Port, Text, Texts, Truth
 from rheos.server.state import Asked
+from rheos.sinks.base import LIMIT, Full, SinkSpec
+from rheos.sinks.opening import ON_NETWORK, scheme_of
 
 if TYPE_CHECKING:
     from rheos.mapping import Mapping
@@ -59,6 +63,8 @@ class Common(Struct, frozen=True, kw_only=True):
     token: Text | None = None
     execution: models.Execution = "auto"
     entailment: Entailment = "none"
+    allow: models.Places = ()
+    kafka: Truth = False
     limits: Limits = Limits()
 
 
@@ -71,11 +77,31 @@ class DataTable(Struct, frozen=True):
 
 
 class StreamTable(models.StreamDescription, frozen=True):
-    """`[streams.NAME]`: either a source or a stream that clients push to."""
+    """`[streams.NAME]`: either a source or a stream that clients push to. What does not belong into the URL
+    of a source is in a table for its kind."""
 
-    source: Text | None = None
     push: Truth = False
     follow: Truth = False
+    kafka: dict[str, Text] = field(default_factory=dict)
+    mqtt: dict[str, Text] = field(default_factory=dict)
+    http: dict[str, Text] = field(default_factory=dict)
+
+
+class SinksTable(Struct, frozen=True):
+    """`[sinks]`: what holds for sinks that do not say otherwise, and the folder of those of clients."""
+
+    limit: Count = LIMIT
+    full: models.Full = "stop"
+    folder: Text | None = None
+
+
+class SinkTable(Struct, frozen=True):
+    """A sink of a query, with more than its address."""
+
+    to: Text | None = None
+    limit: Count | None = None
+    full: models.Full | None = None
+    options: dict[str, Text] = field(default_factory=dict)
 
 
 class QueryTable(Struct, frozen=True):
@@ -85,6 +111,7 @@ class QueryTable(Struct, frozen=True):
     text: Text | None = None
     dialect: models.Dialect = "auto"
     entailment: Entailment | None = None
+    sinks: models.SinkList = ()
 
 
 class Settings(Common, frozen=True, kw_only=True):
@@ -93,6 +120,7 @@ class Settings(Common, frozen=True, kw_only=True):
     state: Text = "rheos-state"
     window: models.Window | None = None
     data: DataTable = DataTable()
+    sinks: SinksTable = SinksTable()
     streams: dict[str, StreamTable] = field(default_factory=dict)
     queries: dict[str, QueryTable] = field(default_factory=dict)
 
@@ -116,6 +144,7 @@ class StreamConfig:
     ahead: int | Literal["auto"] | None = "auto"
     mapping: Mapping | None = None
     time: str | None = None
+    options: Table[str, str] = dataclass_field(default_factory=dict, repr=False)  # secrets are among them
 
     @property
     def is_push(self) -> bool:
@@ -130,10 +159,20 @@ class QueryConfig:
     text: str
     dialect: str = "auto"
     entailment: str | None = None
+    sinks: tuple[SinkSpec, ...] = ()
 
     @property
     def asked(self) -> Asked:
         return Asked(self.text, self.dialect, self.entailment)
+
+
+@dataclass(frozen=True, slots=True)
+class SinksConfig:
+    """How much may wait for a sink, what to do beyond that, and where clients may have files written."""
+
+    limit: int = LIMIT
+    full: Full = "stop"
+    folder: Path | None = None
 
 
 class Config(Common, frozen=True, kw_only=True):
@@ -144,6 +183,7 @@ class Config(Common, frozen=True, kw_only=True):
     data: tuple[str, ...] = ()
     graphs: Table[str, str] = field(default_factory=dict)
     load_folder: Path | None = None
+    sinks: SinksConfig = SinksConfig()
     streams: tuple[StreamConfig, ...] = ()
     queries: tuple[QueryConfig, ...] = ()
 
@@ -186,8 +226,15 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
     if both:
         raise top.error(f"{', '.join(sorted(both))} is the name of a stream and of a query")
     streams = (_stream(table, name, top, folder) for name, table in given.streams.items())
-    queries = (_query(table, name, top, folder) for name, table in given.queries.items())
-    found |= {"streams": tuple(streams), "queries": tuple(queries)}
+    common = SinksConfig(
+        given.sinks.limit,
+        given.sinks.full,
+        None if given.sinks.folder is None else folder / given.sinks.folder,
+    )
+    queries = (_query(table, name, top, folder, common) for name, table in given.queries.items())
+    for place in given.allow:
+        top.value("allow", allowed_place, place)
+    found |= {"streams": tuple(streams), "queries": tuple(queries), "sinks": common}
     found["window"] = top.value("window", windows.read, given.window) or DEFAULT_WINDOW
     try:
         return Config(
@@ -201,13 +248,28 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
         raise top.error(str(error)) from None
 
 
-def stream_of(name: str, content: Table[str, Any]) -> StreamConfig:
-    """A push stream as a client describes it."""
-    refused = [key for key in ("source", "follow", "push") if key in content]
+def stream_of(name: str, content: Table[str, Any], allow: Iterable[str] = ()) -> StreamConfig:
+    """A stream as a client describes it: one to push to, or with a source at a place that is allowed."""
+    own = [
+        key for key in StreamTable.__struct_fields__ if key not in models.StreamDescription.__struct_fields__
+    ]
+    refused = [key for key in own if key in content]
     if refused:
-        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that; this is a push stream")
-    given = read_table(models.StreamDescription, content, Place("", f"streams.{name}"))
-    return _stream(StreamTable(**msgspec.structs.asdict(given), push=True), name, Place(""), None)
+        raise ConfigError(f"{', '.join(refused)}: only the configuration can say that")
+    place = Place("", f"streams.{name}")
+    given = read_table(models.StreamDescription, content, place)
+    if given.source is not None:
+        from rheos.sources.opening import LIVE_SCHEMES, is_live
+
+        if not is_live(given.source):
+            known = ", ".join(f"{scheme}://" for scheme in LIVE_SCHEMES)
+            raise place.error(f"source: only the configuration can name that; clients can name {known}")
+        try:
+            Allowed.of(allow).check(given.source.replace("#", "%23"))
+        except AddressError as error:
+            raise place.error(f"source: {error}") from None
+    pushed = given.source is None
+    return _stream(StreamTable(**msgspec.structs.asdict(given), push=pushed), name, Place(""), None)
 
 
 def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> StreamConfig:
@@ -233,7 +295,24 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> S
         ahead="auto" if given.ahead is None else ahead,
         mapping=_mapping(given, place, folder),
         time=given.time,
+        options=_options(given, source, place),
     )
+
+
+# The tables of options, by the part of a scheme before and after which others stand (poll+http, mqtts).
+_OPTIONS = {"kafka": ("kafka",), "mqtt": ("mqtt", "mqtts"), "http": ("http", "https", "ws", "wss")}
+
+
+def _options(given: StreamTable, source: str | None, place: Place) -> dict[str, str]:
+    """The options of a source, from the table of its kind."""
+    scheme = (source or "").partition("://")[0].lower().rpartition("+")[2]
+    for table, schemes in _OPTIONS.items():
+        options: dict[str, str] = getattr(given, table)
+        if options and scheme not in schemes:
+            raise place.error(f"{table}: the stream has no source of that kind")
+        if options:
+            return options
+    return {}
 
 
 def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping | None:
@@ -256,7 +335,7 @@ def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping |
     return mapping
 
 
-def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfig:
+def _query(given: QueryTable, name: str, top: Place, folder: Path, common: SinksConfig) -> QueryConfig:
     place = top.under("queries").under(name)
     place.check(check_name, name)
     if (given.file is None) == (given.text is None):
@@ -269,7 +348,32 @@ def _query(given: QueryTable, name: str, top: Place, folder: Path) -> QueryConfi
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
             raise place.error(f"{path}: {reason}") from None
-    return QueryConfig(name, text, given.dialect, given.entailment)
+    specs = tuple(_sink(sink, place.under("sinks"), folder, common) for sink in given.sinks)
+    return QueryConfig(name, text, given.dialect, given.entailment, specs)
+
+
+def _sink(given: Any, place: Place, folder: Path, common: SinksConfig) -> SinkSpec:
+    if not isinstance(given, dict):
+        given = {"to": given}
+    table: SinkTable = read_table(SinkTable, given, place)
+    if table.to is None:
+        raise place.error('a sink has an address, to = "…"')
+    if scheme_of(table.to) in ON_NETWORK:
+        place.check(network_address, table.to)
+    return SinkSpec(
+        sinks.below(folder, table.to),
+        common.limit if table.limit is None else table.limit,
+        table.full or common.full,
+        table.options,
+    )
+
+
+def network_address(text: str) -> str:
+    try:
+        address(text)
+    except AddressError as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 # --- tables and their models -------------------------------------------------------------------------

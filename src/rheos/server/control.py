@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from rheos.server.host import Host, Query, Stream
 from rheos.server.metrics import Counters
 from rheos.server.negotiation import media_type
 from rheos.server.problems import Problem
+from rheos.server.sinks import asked_by_client
 
 _COMMANDS = {"start": True, "stop": False}
 _RESET = b"reset"
@@ -37,7 +38,7 @@ class Control:
     # --- PUT -----------------------------------------------------------------------------------------
 
     async def put(self, request: Request) -> Response:
-        """Register a query, or make a push stream of a description in JSON."""
+        """Register a query, or make a stream of a description in JSON."""
         self.access.write(request)
         name = request.path_params["name"]
         try:
@@ -49,7 +50,8 @@ class Control:
             new = await run_in_threadpool(self._put_stream, name, text)
             shown: models.Stream | models.Query = self._stream(self.host.streams[name], self.host.metrics())
         else:
-            new = await run_in_threadpool(self.host.put_query, name, limits.asked(request, text))
+            sinks = asked_by_client(request, self.host.config)
+            new = await run_in_threadpool(self.host.put_query, name, limits.asked(request, text), sinks)
             shown = self._query(self.host.queries[name])
         return models.reply(shown, 201 if new else 200, {"Location": f"/{name}"})
 
@@ -155,6 +157,7 @@ class Control:
             execution=metrics.execution,
             sharding=metrics.sharding,
             subscribers=self.subscribers.counts().get(query.name, 0),
+            sinks=[] if handle is None else [models.Sink(**asdict(sink)) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
         )
 
@@ -174,6 +177,8 @@ class Control:
             held=metrics.live,
             time=None if metrics.event_time is None else time_text(metrics.event_time),
             ended=metrics.ended,
+            connected=metrics.connected,
+            trouble=metrics.trouble,
             rates=self.host.rates.of(stream.name),
         )
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -22,7 +22,7 @@ from rheos.server.host import Host
 from rheos.server.logs import log
 from rheos.server.problems import Problem
 
-_PIECE = 32 << 10  # bytes of answers that are sent at once
+PIECE = 32 << 10  # bytes of answers that are sent at once
 _SILENCE = 15.0  # seconds after which a comment tells that the connection still stands
 _RETRY = 2000  # milliseconds after which a client comes back
 
@@ -73,6 +73,11 @@ class Events:
     subscribers: Subscribers
 
     async def events(self, request: Request) -> Response:
+        name, after = self.asked(request)
+        return EventStream(self.host, self.subscribers, name, after)
+
+    def asked(self, request: HTTPConnection) -> tuple[str, int]:
+        """The query that a subscriber asks for, and the number of the last answer that it has."""
         name = request.path_params["name"]
         if name not in self.host.queries:
             what = "is a stream; its queries have events" if name in self.host.streams else "is not there"
@@ -86,8 +91,7 @@ class Events:
             raise Problem(400, "There is no such event", f"Last-Event-ID is a number, not {given!r}")
         last = answers.last(name)
         # A number that is too large comes from an older log that was lost.
-        after = min(int(given), last) if given else last
-        return EventStream(self.host, self.subscribers, name, after)
+        return name, min(int(given), last) if given else last
 
 
 class EventStream(Response):
@@ -132,7 +136,7 @@ class EventStream(Response):
         told: str | None = None  # why the query was stopped
         while not gone.done() and not self._subscribers.closing:
             more.clear()
-            found = self._answers.after(self._name, self._after, _PIECE)
+            found = self._answers.after(self._name, self._after, PIECE)
             if found is None:
                 break  # the query was deleted
             if found:

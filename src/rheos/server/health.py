@@ -1,4 +1,4 @@
-"""Health: watches a server, and reports at /health which streams and queries have a problem."""
+"""Health: watches a server, and reports at /health which streams, queries and sinks have a problem."""
 
 from __future__ import annotations
 
@@ -67,10 +67,26 @@ class Health:
 
     def troubles(self) -> dict[str, Any]:
         """What is wrong with streams and queries, by their names. Empty if all is well."""
-        streams = self._dead() | self._behind()
+        streams = self._dead() | self._behind() | self._unreachable()
         queries = {query.name: query.failure for query in list(self._host.queries.values()) if query.failure}
-        found = {"streams": streams, "queries": queries}
+        found = {"streams": streams, "queries": queries, "sinks": self._sinks_behind()}
         return {kind: named for kind, named in found.items() if named}
+
+    def _sinks_behind(self) -> dict[str, str]:
+        """Sinks that take nothing now, or for which answers wait too long."""
+        found = {}
+        for query, sinks in self._host.metrics().sinks.items():
+            for sink in sinks:
+                if sink.trouble or sink.behind > self._host.limits.behind:
+                    late = f"it is {sink.behind:.0f} s behind, {sink.waiting} answers wait"
+                    found[f"{query} → {sink.to}"] = f"{late}: {sink.trouble}" if sink.trouble else late
+        return found
+
+    def _unreachable(self) -> dict[str, str]:
+        """Streams whose broker or server does not answer."""
+        metrics = self._host.metrics().streams
+        found = ((s.name, metrics[s.iri]) for s in list(self._host.streams.values()) if s.iri in metrics)
+        return {name: f"it is not connected: {m.trouble}" for name, m in found if m.trouble}
 
     def _dead(self) -> dict[str, str]:
         """Streams that lost too many elements in the last minute."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rheos.algebra.streams import Window
 from rheos.engine import Engine
-from rheos.errors import QuerySyntaxError, RheosError
+from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.hosting import Hosting
 from rheos.runtime.driver.metrics import Metrics
@@ -26,8 +26,11 @@ from rheos.server.health import Health
 from rheos.server.logs import log
 from rheos.server.problems import Problem
 from rheos.server.rates import Rates
+from rheos.server.sinks import allowed, specs_of, stored
+from rheos.server.sources import check_topic, is_topic
 from rheos.server.state import Asked, KeptQuery, State
 from rheos.server.views import View, Views
+from rheos.sinks.base import SinkSpec
 from rheos.sources.ahead import HOUR
 from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.push import PushLog
@@ -109,6 +112,8 @@ class Host:
                 dead_letters=config.state / "dead-letters.ndjson",
                 load_root=folder,
                 hosting=Hosting(lambda message: log(message, level="warning"), config.limits.evaluation),
+                allow=allowed(config),
+                kafka=config.kafka or any(is_topic(stream.source) for stream in config.streams),
             )
         except BaseException:
             self._state.close()
@@ -136,7 +141,7 @@ class Host:
         for name, described in (kept.streams if kept else {}).items():
             if name in self.streams:
                 raise RheosError(f"{name} is in the configuration, and also a stream that a client has made")
-            self._open_stream(stream_of(name, described), described, kinds)
+            self._open_stream(stream_of(name, described, self.config.allow), described, kinds)
         queries = self._queries_to_open({query.name: query for query in kept.queries} if kept else {})
         known = {query.name: query.since for query in queries}
         self.answers = AnswerLog(self.config.state / "answers", self.limits.kept, known)
@@ -161,7 +166,7 @@ class Host:
         if config.is_push:
             ahead = HOUR if config.ahead == "auto" else config.ahead
             pushed = PushLog(self.config.state / "pushed" / config.name, ahead)
-            self.engine.add_stream(iri, pushed.source, lateness=config.lateness, idle=config.idle)
+            self.engine.add_stream(iri, pushed, lateness=config.lateness, idle=config.idle)
         else:
             pushed = None
             self.engine.add_stream(
@@ -173,6 +178,7 @@ class Host:
                 ahead=config.ahead,
                 mapping=config.mapping,
                 time=config.time,
+                options=dict(config.options) or None,
             )
         decoding = Decoding(config.mapping, config.time, iri)
         self.streams[config.name] = Stream(config.name, iri, config, pushed, decoding, described)
@@ -220,8 +226,12 @@ class Host:
             # A query that ran before is not tried out again: that may take as long as an evaluation.
             rehearsed = not (kept.configured and kept.running)
             query.handle = self._register(kept.name, kept.asked, rehearsed=rehearsed)
+            self.engine.streaming.sinks.assign(query.handle.info, specs_of(kept, self.config))
         except RheosError as error:
             query.error = str(error)
+            if query.handle is not None:
+                query.handle.unregister()
+                query.handle = None
             return False
         if not kept.running:
             query.handle.stop()
@@ -284,7 +294,7 @@ class Host:
 
     # --- queries -------------------------------------------------------------------------------------
 
-    def put_query(self, name: str, asked: Asked) -> bool:
+    def put_query(self, name: str, asked: Asked, sinks: tuple[SinkSpec, ...] = ()) -> bool:
         """Register a query, or replace the query of that name. True if it is new."""
         tree = self._parsed(name, asked)
         with self._lock:
@@ -296,13 +306,13 @@ class Host:
                 raise Problem(403, "There are too many queries", detail)
             if known is not None and known.handle is not None:
                 if known.kept.asked == asked:
+                    self._change_sinks(known, known.handle, sinks)
                     return False
                 if known.stream is not None and not makes_stream(tree):
                     self._check_readers(name, known.stream)
                     self.views.close(name)
             try:
-                self._register(name, asked, dry=True)
-                self._add_query(name, asked)
+                self._add_query(self._register(name, asked, dry=True), asked, sinks)
             except (RheosError, Problem):
                 if known is not None:
                     self._open_view_of(known)
@@ -310,12 +320,27 @@ class Host:
             self._open_view_of(self.queries[name])
             return known is None
 
-    def _add_query(self, name: str, asked: Asked) -> None:
+    def _add_query(self, checked: Handle, asked: Asked, sinks: tuple[SinkSpec, ...]) -> None:
         # The first answers may come before `register` returns.
+        name = checked.name
+        self.engine.streaming.sinks.check(checked.info, sinks)
         with self.answers.beginning(name) as since:
-            kept = KeptQuery(name, asked.text, asked.dialect, since=since, entailment=asked.entailment)
-            with self._stored(queries={**self.queries, name: Query(kept)}):
-                self.queries[name] = Query(kept, self._register(name, asked, rehearsed=True))
+            query = KeptQuery(
+                name, asked.text, asked.dialect, since=since, entailment=asked.entailment, sinks=stored(sinks)
+            )
+            with self._stored(queries={**self.queries, name: Query(query)}):
+                self.engine.streaming.sinks.assign(checked.info, sinks)
+                self.queries[name] = Query(query, self._register(name, asked, rehearsed=True))
+
+    def _change_sinks(self, query: Query, handle: Handle, sinks: tuple[SinkSpec, ...]) -> None:
+        """Give a query that goes on other sinks."""
+        if stored(sinks) == stored(self.engine.streaming.sinks.specs(query.name)):
+            return
+        self.engine.streaming.sinks.check(handle.info, sinks)
+        changed = replace(query.kept, sinks=stored(sinks), configured=False)
+        with self._stored(queries={**self.queries, query.name: replace(query, kept=changed)}):
+            self.engine.streaming.sinks.assign(handle.info, sinks)
+        query.kept = changed
 
     def check_query(self, name: str, asked: Asked) -> Handle:
         """Check a query; returns the handle that it would have."""
@@ -406,8 +431,8 @@ class Host:
     # --- streams -------------------------------------------------------------------------------------
 
     def put_stream(self, name: str, described: Mapping[str, Any]) -> bool:
-        """Make a push stream. True if it is new. All streams pause while it is added."""
-        config = stream_of(name, described)
+        """Make a stream. True if it is new. All streams pause while it is added."""
+        config = stream_of(name, described, self.config.allow)
         with self._lock:
             known = self.streams.get(name)
             if known is not None and known.described == described:
@@ -416,6 +441,7 @@ class Host:
                 raise Problem(409, f"{name} is the name of something else already")
             if len(self.streams) >= self.limits.streams:
                 raise Problem(403, "There are too many streams", f"at most {self.limits.streams} are taken")
+            check_topic(self.engine, config.source)
             new = Stream(name, config.iri or self.base + name, config, described=described)
             with self._stored(streams={**self.streams, name: new}), self._paused():
                 self._open_stream(config, described, {})
@@ -425,15 +451,17 @@ class Host:
     def delete_stream(self, name: str) -> None:
         with self._lock:
             stream = self.streams[name]
-            if stream.described is None or stream.log is None:
+            if stream.described is None:
                 raise Problem(409, f"{name} is a stream of the configuration: take it out there")
             self._check_readers(name, stream.iri)
             with self._stored(streams={n: s for n, s in self.streams.items() if n != name}), self._paused():
-                stream.log.forget()
+                if stream.log is not None:
+                    stream.log.forget()
                 self.views.close(name)
                 self.engine.remove_stream(stream.iri)
                 del self.streams[name]
-            stream.log.close()
+            if stream.log is not None:
+                stream.log.close()
 
     def reset_stream(self, name: str) -> None:
         """Start the clock of a stream anew; see `Engine.reset_stream`."""
@@ -471,7 +499,10 @@ class Host:
 
     def _start(self) -> None:
         if self.streams:
-            self.engine.start()
+            try:
+                self.engine.start()
+            except LoadError:
+                return  # a source cannot be reached: `_look_after` tells of it, and tries again
             self.engine.streaming.ask_for_batch()  # to see what windows hold
 
     def _save(
@@ -524,7 +555,8 @@ class Host:
     def _start_again(self) -> None:
         with self._lock, self._paused():
             pass
-        self.failure = None
+        if self.engine.streaming.failure is None:
+            self.failure = None
 
     def _note_failures(self) -> None:
         """Store which queries the engine had to stop, so that they stay stopped after a restart."""

@@ -38,6 +38,8 @@ STREAMS = (
     ("stream_ahead_total", "Elements that were too far ahead of the clock.", "ahead"),
     ("stream_rate", "Elements a second lately.", "rate"),
     ("stream_lag_seconds", "How far the time of a live stream is behind the clock.", "lag"),
+    ("stream_connected", "Whether the broker or server of a stream can be reached.", "connected"),
+    ("stream_failures_total", "How often it could not, or was lost.", "failures"),
     ("stream_held", "Elements that some window can still see.", "live"),
 )
 QUERIES = (
@@ -46,6 +48,14 @@ QUERIES = (
     ("query_running", "Whether the query runs.", "running"),
     ("query_evaluations_total", "Batches in which the query reported.", "evaluations"),
     ("query_evaluation_seconds_total", "Time that these evaluations took.", "total_seconds"),
+)
+
+SINKS = (
+    ("sink_waiting", "Answers that a sink has not taken yet.", "waiting"),
+    ("sink_waiting_bytes", "The size of these.", "bytes"),
+    ("sink_behind_seconds", "How long the first of these has waited.", "behind"),
+    ("sink_taken_total", "Answers that a sink has taken.", "taken"),
+    ("sink_dropped_total", "Answers that a sink does not get, because too many waited.", "dropped"),
 )
 
 
@@ -97,6 +107,12 @@ class Metrics(Collector):
         queries = {name: metrics for name, metrics in engine.queries.items() if "/" not in name}
         for name, text, value in QUERIES:
             yield labelled(name, text, "query", {key: getattr(m, value) for key, m in queries.items()})
+        for name, text, value in SINKS:
+            sinks = family(name, text, ("query", "sink"))
+            for query, known in engine.sinks.items():
+                for sink in known:
+                    sinks.add_metric((query, sink.to), float(getattr(sink, value)))
+            yield sinks
         counters, subscribers = self.counters, self.subscribers
         accepted, refused = dict(counters.accepted), dict(counters.refused)
         backlogs = {stream.name: stream.log.backlog for stream in streams if stream.log is not None}

@@ -30,6 +30,9 @@ Execution = Literal["auto", "task", "catalyst"]
 Kind = Literal["select", "construct", "ask", "describe"]
 Text = Annotated[str, Meta(min_length=1, title="a text")]
 Texts = Annotated[Text | tuple[Text, ...], Meta(title="a text or a list of texts")]
+Places = Annotated[tuple[Text, ...], Meta(title="a list of places such as host:port")]
+SinkList = Annotated[tuple[Any, ...], Meta(title="a list of sinks")]
+Full = Literal["stop", "drop"]
 Truth = Annotated[bool, Meta(title="true or false")]
 Count = Annotated[int, Meta(ge=0, title="a whole number")]
 Size = Annotated[int, Meta(ge=1)]
@@ -80,6 +83,16 @@ Time = Annotated[
         extra_json_schema={"pattern": "^(field:[A-Za-z]+|property:http://[a-z.]+/[a-z]*|arrival)$"},
     ),
 ]
+SourceUrl = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        title="a source",
+        description="the URL of a broker or of something on the Web; only of places that the configuration"
+        " allows. In the configuration also a path",
+    ),
+]
+Options = Annotated[dict[str, Text], Meta(title="a table of options")]
 Records = Literal["json", "ndjson", "csv", "tsv"]
 Rates = Annotated[list[float], Meta(description="of the last two minutes, one for every two seconds")]
 Parts = Annotated[dict[str, str], Meta(description="texts by their titles")]
@@ -91,7 +104,8 @@ Rows = Annotated[list[dict[str, Any]], Meta(description="in the form of NDJSON")
 
 
 class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """A push stream that a client wants. A table of the configuration has the same keys, and more."""
+    """A stream that a client wants: one to push to, or with a source. A table of the configuration has the
+    same keys, and more."""
 
     iri: Iri | None = None
     lateness: Duration | None = None
@@ -100,6 +114,7 @@ class StreamDescription(Struct, frozen=True, forbid_unknown_fields=True):
     window: Window | None = None
     mapping: Mapping | None = None
     time: Time | None = None
+    source: SourceUrl | None = None
 
 
 class Preview(Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +157,20 @@ class Query(Struct, kw_only=True):
         Meta(description="how its work was last shared out: `one` shard, by `time`, or by a `variable`"),
     ]
     subscribers: Count
+    sinks: list[Sink]
     rates: Rates
+
+
+class Sink(Struct):
+    """A sink of a query, and what it has taken since the server was started."""
+
+    to: str
+    waiting: Annotated[Count, Meta(description="answers that it has not taken yet")]
+    bytes: Count
+    behind: Annotated[float, Meta(description="seconds that the first of them has waited")]
+    taken: Count
+    dropped: Annotated[Count, Meta(description="answers that it will never get, because too many waited")]
+    trouble: Annotated[str | None, Meta(description="why it takes none now")]
 
 
 class Stream(Struct, kw_only=True):
@@ -162,6 +190,11 @@ class Stream(Struct, kw_only=True):
     held: Count | UnsetType = UNSET
     time: str | UnsetType | None = UNSET
     ended: bool | UnsetType = UNSET
+    connected: Annotated[
+        bool | UnsetType | None,
+        Meta(description="whether its broker or server can be reached, if it has one"),
+    ] = UNSET
+    trouble: Annotated[str | UnsetType | None, Meta(description="why it cannot")] = UNSET
 
 
 class Queries(Struct):
@@ -239,6 +272,7 @@ class Health(Struct):
     detail: str | UnsetType = UNSET
     streams: Reasons | UnsetType = UNSET
     queries: Reasons | UnsetType = UNSET
+    sinks: Reasons | UnsetType = UNSET
 
 
 class Problem(Struct, omit_defaults=True):

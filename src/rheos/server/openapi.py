@@ -154,6 +154,11 @@ _PARTS = {
 _COUNTED = Parameter("size", "path", models.Size, "how many triples")
 _ACCEPT = Parameter("Accept", "header")
 _DIALECT = Parameter("dialect", "query", models.Dialect)
+_SINKS = (
+    Parameter("sink", "query", list[str], "where its answers go beside the server: kafka://…, http://…, …"),
+    Parameter("sink-limit", "query", models.Count, "how many bytes may wait for a sink"),
+    Parameter("sink-full", "query", models.Full, "what to do when more would wait"),
+)
 _ENTAILMENT = Parameter("entailment", "query", models.Entailment)
 
 _REFUSED = {401: "The token is missing", 403: "It is not allowed"}
@@ -220,7 +225,7 @@ _PUT = Operation(
         **_TOO_LONG,
         **_NOT_STORED,
     },
-    (_DIALECT, _ENTAILMENT),
+    (_DIALECT, _ENTAILMENT, *_SINKS),
     {**_SPARQL, "application/json": models.StreamDescription},
 )
 _POST = Operation(
@@ -282,6 +287,17 @@ PATHS: dict[str, dict[str, Operation]] = {
         },
         Parameter("Last-Event-ID", "header", str, "the number of the last answer that the client has"),
         Parameter("after", "query", str, "the same, for those who cannot send the header"),
+    ),
+    "/{name}/ws": _get(
+        "The answers of a query as they come, over a WebSocket",
+        {
+            101: "A WebSocket; each message is an answer as JSON, with its number as `id`",
+            400: "There is no such event",
+            **_NO_QUERY,
+            426: "This is no request for a WebSocket",
+            503: "Too many subscribers",
+        },
+        Parameter("after", "query", str, "the number of the last answer that the client has"),
     ),
     "/{name}/plan": _get(
         "How a query is answered", {200: models.Plan, 400: "Its text is wrong by now", **_NO_QUERY}

@@ -133,6 +133,7 @@ async def run(host: Host, listening: socket.socket, ready: Callable[[Server], No
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        ws_max_size=1 << 16,
         timeout_graceful_shutdown=_GRACE,
     )
     server = Server(config, web, lambda: ready(server))

@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KeptQuery:
     """A registered query. `since` is the end of the answer log when it was registered. A `configured` query
-    is dropped when it is no longer in the configuration."""
+    is dropped when it is no longer in the configuration, where its sinks are too."""
 
     name: str
     text: str
@@ -39,6 +39,7 @@ class KeptQuery:
     since: int = 0
     configured: bool = False
     entailment: str | None = None
+    sinks: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def asked(self) -> Asked:
@@ -76,7 +77,9 @@ class State:
         content = json.loads(self._path.read_text())
         if content.pop("version") != _VERSION:
             raise RheosError(f"{self._path} was written by another version of rheos")
-        queries = tuple(KeptQuery(**query) for query in content.pop("queries"))
+        queries = tuple(
+            KeptQuery(**{**query, "sinks": tuple(query.get("sinks", ()))}) for query in content.pop("queries")
+        )
         return Kept(queries=queries, **content)
 
     def write(

@@ -39,7 +39,7 @@ LIVE = pa.schema(
     [*(ELEMENTS.field(name) for name in ("s", "p", "o", "start", "time")), ("partition", pa.int64())]
 )
 # A chunk also has, of each element, its line and its turn in order of arrival: for dead letters.
-JUDGED = pa.schema([*LIVE, ("line", pa.int32()), ("turn", pa.int32())])
+JUDGED = pa.schema([*LIVE, ("line", pa.int64()), ("turn", pa.int32())])
 
 # From about ten thousand elements on, a file is quicker than the way through the JVM.
 INLINE_BYTES = 1 << 20
@@ -152,7 +152,7 @@ def judge(chunk: Chunk, lateness: int = 0, ahead: Ahead | None = None) -> Judged
     chosen = elements.take(pa.array(kept)) if moved else elements
     columns = [chosen.column(name) for name in LIVE.names[:-1]]
     columns.append(pa.repeat(pa.scalar(chunk.partition, pa.int64()), len(kept)))
-    columns += [chosen.column("line").cast(pa.int32()), pa.array(kept, pa.int32())]
+    columns += [chosen.column("line"), pa.array(kept, pa.int32())]
     return Judged(header, pa.RecordBatch.from_arrays(columns, schema=JUDGED))
 
 

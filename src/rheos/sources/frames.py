@@ -28,7 +28,7 @@ from rheos.sources.reader import SCHEMA, row, segment_name
 from rheos.terms import XSD
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 PARTITION, CLOCK, PAYLOAD = "partition", "clock", "payload"
 _COLUMNS = ("subject", "predicate", "object", "time")
@@ -44,7 +44,9 @@ class Frame:
     blank_prefix: str
     decoder: Decoder | None = None  # of a mapping: then rows are records of any columns
 
-    def chunks(self, lateness: int, ahead: int | None, store: SegmentWriter) -> DataFrame:
+    def chunks(
+        self, session: SparkSession, lateness: int, ahead: int | None, store: SegmentWriter, most: int
+    ) -> DataFrame:
         """The DataFrame with its rows as chunks of the stream."""
         from pyspark.sql import functions as sql
 

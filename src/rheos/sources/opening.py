@@ -7,26 +7,44 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheos import filesystems
+from rheos.addresses import Allowed
 from rheos.errors import LoadError, RheosError
+from rheos.sources import kafka
 from rheos.sources.base import Source
 from rheos.sources.decoding import Decoding
 from rheos.sources.files import FileSource
+from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.opening import RECEIVERS, open_receiver
 from rheos.sources.record_files import record_files
 from rheos.sources.standard_input import Spool
 
 if TYPE_CHECKING:
     from rheos.mapping import Mapping
     from rheos.sources.frames import Frame
+    from rheos.sources.kafka import Kafka
 
 STANDARD_INPUT = "-"
 
 # How URLs are opened: a function of the URL, the prefix for blank nodes, and what is said of the payloads, by
 # scheme. More can be put here.
 SCHEMES: dict[str, Callable[[str, str, Decoding], Source]] = {}
+# The schemes of brokers and of the Web, whose messages a decoder reads.
+LIVE_SCHEMES = (kafka.SCHEME, *RECEIVERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What is told of a live source beside its URL: the options that do not belong into one, such as
+    passwords, and which addresses may be contacted."""
+
+    options: dict[str, str] | None = None
+    allowed: Allowed = field(default_factory=Allowed)
+
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 
@@ -34,6 +52,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 def blank_prefix(stream: str) -> str:
     """What goes before the labels of a stream's blank nodes, so that they are like no other's."""
     return f"s{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}_"
+
+
+def is_live(given: Any) -> bool:
+    """True if a user names a broker or something on the Web."""
+    match = _SCHEME.fullmatch(given) if isinstance(given, str) else None
+    return match is not None and match[1].lower() in LIVE_SCHEMES
 
 
 def open_source(
@@ -44,9 +68,13 @@ def open_source(
     follow: bool,
     mapping: str | os.PathLike[str] | Mapping | None = None,
     time: str | None = None,
-) -> Source | Frame:
+    way: Way | None = None,
+) -> Source | Frame | Kafka | Receiver:
     """The source of a stream (its IRI); standard input will be copied into the folder `spool`. With a
     `mapping` it has records that are not RDF; `time` is what stands for their time."""
+    way = way or Way()
+    if way.options and not is_live(given):
+        raise RheosError(f"options are for {', '.join(f'{name}://' for name in LIVE_SCHEMES)} only")
     prefix, decoding = blank_prefix(stream), Decoding(mapping, time, stream)
     if isinstance(given, Source):
         if mapping is not None or time is not None:
@@ -63,10 +91,17 @@ def open_source(
             return FileSource.of(match[2], prefix, follow=follow, decoding=decoding)
         if match and match[1].lower() in filesystems.SCHEMES:
             return FileSource.of(text, prefix, follow=follow, decoding=decoding)
+        if match and match[1].lower() == kafka.SCHEME:
+            topic = f"<{stream}>"
+            return kafka.open_topic(text, topic, prefix, decoding.decoder(), way.options, way.allowed)
+        if match and match[1].lower() in RECEIVERS:
+            return open_receiver(text, prefix, decoding.decoder(), way.options, way.allowed)
         if match:
             known = SCHEMES.get(match[1].lower())
             if known is None:
-                others = ", ".join(f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES]))
+                others = ", ".join(
+                    f"{name}://" for name in sorted([*filesystems.SCHEMES, *SCHEMES, *LIVE_SCHEMES])
+                )
                 raise LoadError(f"there is no source for {match[1]}:// (there is {others})", text)
             return known(text, prefix, decoding)
         return FileSource.of(text, prefix, follow=follow, decoding=decoding)

@@ -5,8 +5,10 @@ any of them can be read with `--stream`. What was given to `append` at once is a
 comment with their length and checksum. A record that a crash left unfinished is taken away when the log is
 opened again; nobody was told that it is there.
 
-An element that is too far ahead of the clock when it comes is not taken. A comment in its place has it and
-the reason, so that whoever reads the log, however often, makes the same dead letter of it.
+An element that is too far ahead of the clock when it comes is not taken, and neither is a message that is no
+element. A comment in its place has it and the reason, so that whoever reads the log, however often, makes the
+same dead letter of it. Another comment is a note: a receiver writes down there, in the same record as the
+elements, how far it has come.
 
 A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
 seen is never lost, even with the machine, so that the same two offsets always give the same elements. What is
@@ -25,10 +27,11 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,15 +54,19 @@ _PLACE = "pushed"
 # Files with a number of bytes: on the disk, given to batches, and not to be read any more.
 _DURABLE, _TAKEN, _SKIPPED = "durable", "taken", "skipped"
 _NUMBER = struct.Struct("<q")
+Note = Mapping[str, Any]  # what JSON can hold
 _END = re.compile(rb"(?m)^# end ([0-9]+) ([0-9a-f]{8})\n")
-_AHEAD = re.compile(rb"(?m)^# ahead (.*)\n")
+_REFUSED = re.compile(rb"(?m)^# (ahead|bad) (.*)\n")
+_NOTE = re.compile(rb"(?m)^# note (.*)\n")
+_COMMENTS = (b"# end ", b"# ahead ", b"# bad ", b"# note ")
 
 
 @dataclass(frozen=True, slots=True)
 class PushSource(Source):
-    """The elements of a log. An offset is a number of bytes, after a line."""
+    """The elements of a log. An offset is a number of bytes, after a line. Dead letters name the `place`."""
 
     folder: str
+    place: str = _PLACE
     live = True
 
     def begin(self) -> Offset:
@@ -108,9 +115,9 @@ class PushSource(Source):
             text = text_of({**part, "start": begin})
         refused = tuple(_refused(text))
         if refused:
-            yield Chunk(no_elements(), _PLACE, first=begin == 0, bad=refused)
+            yield Chunk(no_elements(), self.place, first=begin == 0, bad=refused)
         # The log has its own names for blank nodes already.
-        yield from read_chunks(text, "", _PLACE, first=begin == 0)
+        yield from read_chunks(text, "", self.place, first=begin == 0)
 
     def skip(self) -> None:
         folder = Path(self.folder)
@@ -132,14 +139,18 @@ class _Waiting:
 
     elements: pa.RecordBatch
     text: bytes | None
+    bad: Sequence[BadLine] = ()
+    note: Note | None = None
     done: bool = False
     ahead: int = 0
     high: int = NEVER
     failure: OSError | None = None
 
     def record(self, now: int, allowed: int | None) -> bytes:
-        text = self._lines(now, allowed)
-        return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
+        told = [{"text": item.text, "reason": item.reason} for item in self.bad]
+        comments = [f"# bad {json.dumps(item)}\n" for item in told]
+        comments += [] if self.note is None else [f"# note {json.dumps(self.note)}\n"]
+        return _record(self._lines(now, allowed) + "".join(comments).encode())
 
     def _lines(self, now: int, allowed: int | None) -> bytes:
         ahead = Ahead(now, FOREVER if allowed is None else allowed)
@@ -178,6 +189,7 @@ class PushLog:
             known = segments(str(self.folder))
         self._start, path = known[-1]
         self._file = FileIO(str(path), "ab")
+        self.note = _last_note(self.folder)
         self.position = self._start + path.stat().st_size
         self._clock = 0
         self.high = NEVER  # the highest time that was appended
@@ -188,7 +200,11 @@ class PushLog:
 
     @property
     def source(self) -> PushSource:
-        return PushSource(str(self.folder.absolute()))
+        return self.source_of(_PLACE)
+
+    def source_of(self, place: str) -> PushSource:
+        """The source of what came from a place."""
+        return PushSource(str(self.folder.absolute()), place)
 
     @property
     def backlog(self) -> int:
@@ -196,14 +212,22 @@ class PushLog:
         first, _ = segments(str(self.folder))[0]
         return self.position - max(first, _number(self.folder / _TAKEN))
 
-    def append(self, elements: pa.RecordBatch, text: bytes | None = None) -> int:
+    def append(
+        self,
+        elements: pa.RecordBatch,
+        text: bytes | None = None,
+        *,
+        bad: Sequence[BadLine] = (),
+        note: Note | None = None,
+    ) -> int:
         """Have elements on the disk, all of them or none; OSError if that cannot be done. How many of them
         were too far ahead, and are only there to become dead letters.
 
-        `text` is what they were read from, if that can stand for them: see `stands_for`. Whoever comes first
-        writes for all who wait, so that they share the wait for the disk.
+        `text` is what they were read from, if that can stand for them: see `stands_for`. What is `bad`
+        becomes dead letters. With a `note`, that is the log's from then on. Whoever comes first writes for
+        all who wait, so that they share the wait for the disk.
         """
-        waiting = _Waiting(elements, text)
+        waiting = _Waiting(elements, text, bad, note)
         with self._adding:
             self._pending.append(waiting)
         with self._writing:
@@ -227,6 +251,7 @@ class PushLog:
                 self._roll()
             self._put(records)
             self.high = max(self.high, *(waiting.high for waiting in together))
+            self.note = next((w.note for w in reversed(together) if w.note is not None), self.note)
         except OSError as error:
             failure = error
         for waiting in together:
@@ -246,9 +271,13 @@ class PushLog:
 
     def _roll(self) -> None:
         """Go on in a new file."""
-        path = _new_segment(self.folder, self.position)
+        # The file before may be let go of at once, so that this one begins with the note.
+        begin = b"" if self.note is None else _record(f"# note {json.dumps(self.note)}\n".encode())
+        path = _new_segment(self.folder, self.position, begin)
         self._file.close()
         self._file, self._start = FileIO(str(path), "ab"), self.position
+        self.position += len(begin)
+        _NUMBER.pack_into(self._mark, 0, self.position)
 
     def forget(self) -> None:
         """Take away all that is in the log: a stream of this name that is made again goes on behind it."""
@@ -290,7 +319,7 @@ def moment(time: int, now: int) -> str:
 def stands_for(text: bytes, chunk: Chunk) -> bool:
     """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
     another name, none looks like a comment of the log. To write them anew takes longer than to read them."""
-    if chunk.bad or not text.endswith(b"\n") or any(mark in text for mark in (b"_:", b"# end ", b"# ahead ")):
+    if chunk.bad or not text.endswith(b"\n") or any(mark in text for mark in (b"_:", *_COMMENTS)):
         return False
     times = chunk.elements.column("time")
     return not len(times) or int(pc.min(times).as_py()) != UNTIMED
@@ -319,15 +348,35 @@ def _put_number(path: Path, number: int, *, durable: bool = False) -> None:
 
 
 def _refused(text: bytes) -> Iterator[BadLine]:
-    """The elements that were too far ahead."""
-    for found in _AHEAD.finditer(text):
-        yield BadLine(text.count(b"\n", 0, found.start()) + 1, **json.loads(found[1]), kind="ahead")
+    """The elements that were too far ahead, and the messages that were none."""
+    for found in _REFUSED.finditer(text):
+        number = text.count(b"\n", 0, found.start()) + 1
+        yield BadLine(number, **json.loads(found[2]), kind=found[1].decode())
 
 
-def _new_segment(folder: Path, position: int) -> Path:
-    """An empty file, of which the folder knows even if the machine goes down now."""
+def _record(text: bytes) -> bytes:
+    return text + b"# end %d %08x\n" % (len(text), zlib.crc32(text))
+
+
+def _last_note(folder: Path) -> Note | None:
+    """The last note in a log, all of whose records are whole."""
+    for _, path in reversed(segments(str(folder))):
+        found = _NOTE.findall(path.read_bytes())
+        if found:
+            note: Note = json.loads(found[-1])
+            return note
+    return None
+
+
+def _new_segment(folder: Path, position: int, begin: bytes = b"") -> Path:
+    """A new file, of which the folder knows even if the machine goes down now."""
     path = folder / f"{position:020}.nq"
-    path.touch()
+    new = path.with_suffix(".new")
+    with new.open("wb") as file:
+        file.write(begin)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
     _sync(folder)
     return path
 

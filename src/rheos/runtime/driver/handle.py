@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from rheos.algebra.nodes import Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
+from rheos.answers.typed import Columns
 from rheos.errors import Position
-from rheos.runtime.driver.metrics import QueryMetrics
+from rheos.execute.session import frame_of
+from rheos.runtime.driver.metrics import QueryMetrics, SinkMetrics
 from rheos.runtime.operator import Answers
 from rheos.runtime.plan import Registered
+from rheos.sinks.base import LIMIT, Full, SinkSpec
+from rheos.sinks.calls import CallSink, Function
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from rheos.runtime.driver.registry import Registry
+    from rheos.runtime.driver.sinks import Sinks
 
 Callback = Callable[[Answer], None]
 
@@ -85,6 +95,62 @@ class Handle:
         """
         self._callbacks.append(callback)
 
+    def to(self, sink: str, *, limit: int = LIMIT, full: Full = "stop", **options: str) -> Handle:
+        """Have all further answers taken by a sink: a file, `DIR/`, `parquet:DIR`, `kafka://…`, `mqtt://…`,
+        `http://…`; docs/sinks.md has all of them and their options. Names of options that hold a dot are
+        written with `__` for it.
+
+        Up to `limit` bytes wait for a sink that takes nothing. Beyond that the query is stopped, or with
+        `full="drop"` further answers are not given to this sink, which is counted and told.
+        """
+        named = {name.replace("__", "."): value for name, value in options.items()}
+        self.add_sink(SinkSpec(sink, limit, full, named))
+        return self
+
+    def add_sink(self, spec: SinkSpec) -> None:
+        """The same, for a sink that somebody has described."""
+        self._sinks.add(self.info, spec)
+
+    def for_each_batch(
+        self, function: Function, *, terms: bool = False, limit: int = LIMIT, full: Full = "stop"
+    ) -> Handle:
+        """Have a function called with a Spark DataFrame and a number for every batch with answers, in order
+        and in a thread of its own.
+
+        The frame has `at` (and `start` and `end`), and a typed column for each variable, or with `terms` a
+        struct of type, value, datatype and lang. What the function raises stops the query. After a crash the
+        last batch may come again, with the same number.
+        """
+        taken = {spec.to for spec in self._sinks.specs(self.name)}
+        names = (f"function-{number}" for number in itertools.count(1))
+        spec = SinkSpec(next(name for name in names if name not in taken), limit, full)
+        sink = CallSink(function, self._sinks.around.session, terms=terms)
+        self._sinks.add(self.info, spec, sink)
+        return self
+
+    @property
+    def sinks(self) -> list[SinkMetrics]:
+        """The sinks of the query: where each is, what it has taken, and what waits for it."""
+        return self._sinks.metrics().get(self.name, [])
+
+    @property
+    def _sinks(self) -> Sinks:
+        assert self._registry.sinks is not None
+        return self._registry.sinks
+
+    def dataframe(self, *, terms: bool = False) -> DataFrame:
+        """The answers that are kept, as a Spark DataFrame with columns as in `for_each_batch`."""
+        kept = [answer.batch() for answer in list(self._results) if len(answer)]
+        names = list(map(str, range(self.info.times + len(self.info.columns))))
+        types = [pa.int64()] * self.info.times
+        types += [pa.bool_() if self.kind == "ask" else pa.large_string()] * len(self.info.columns)
+        schema = pa.schema(list(zip(names, types, strict=True)))
+        table = pa.concat_tables(
+            [schema.empty_table(), *(found.rename_columns(names).cast(schema) for found in kept)]
+        )
+        typed = Columns(terms=terms).table(self.info, table)
+        return frame_of(self._sinks.around.session(), typed)
+
     def stop(self) -> None:
         """Report nothing more, until `start`."""
         self._registry.halt(self.name)
@@ -93,6 +159,7 @@ class Handle:
     def start(self) -> None:
         """Go on with the elements that come from now on."""
         self._registry.resume(self.name)
+        self._sinks.retry(self.name)
         self.metrics = replace(self.metrics, running=True, failure=None)
 
     def unregister(self) -> None:

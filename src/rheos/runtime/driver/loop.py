@@ -12,7 +12,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,15 +30,18 @@ from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.metrics import Metrics
 from rheos.runtime.driver.registry import Registry
+from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
+from rheos.runtime.driver.topics import Topics
 from rheos.runtime.driver.watch import Stream, Watch
 from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
 from rheos.runtime.sharding import Way
-from rheos.runtime.state.journal import Journal, Sink
+from rheos.runtime.state.journal import Journal, Target
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.worker.batch import Report
 from rheos.sources.base import BATCH_BYTES
+from rheos.sources.frames import Frame
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
 from rheos.store.graphs import StaticGraphs
 
@@ -67,9 +70,9 @@ class Writer(Protocol):
 class Output:
     """Where answers and dead letters go, beside the handles; letters as lines of JSON."""
 
-    sink: Sink | None = None
+    target: Target | None = None
     writer: Writer | None = None
-    letters: Sink | None = None
+    letters: Target | None = None
 
 
 @dataclass
@@ -82,6 +85,7 @@ class Loop:
     streams: Mapping[str, Stream]
     journal: Journal
     output: Output
+    sinks: Sinks
     spark_checkpoint: str
     execution: str = "auto"
     batch_bytes: int = BATCH_BYTES
@@ -106,7 +110,8 @@ class Loop:
         self._batch_thread: int | None = None
         self._batch_began: float | None = None
         self._done = -1
-        self._frames_read = False
+        self._frames_ended: frozenset[str] = frozenset()  # Spark found nothing more in them
+        self._topics = Topics(self.session, self.streams, self.journal.folder)
         self._cautious = False  # the batch before was late
         self._apart: set[str] = set()  # members of families that are evaluated each by itself
         self._unmerged: set[str] = set()  # queries that are not sharded by a variable any more
@@ -127,6 +132,7 @@ class Loop:
         if self.finished.is_set():
             return
         spark = self.session
+        self.progress |= self._topics.known(self.progress)
         with this_interpreter(spark.sparkContext):
             spark.dataSource.register(StreamsDataSource)
         sources = {name: stream.source for name, stream in self.streams.items() if stream.source is not None}
@@ -140,16 +146,22 @@ class Loop:
             {name: stream.ahead for name, stream in self.streams.items() if stream.ahead is not None},
             shipped=not is_local(spark),
         )
-        frame = spark.readStream.format(FORMAT).option("streams", told.option()).load()
+        named = self._topics.name_sources()
+        reader = spark.readStream.name(FORMAT) if named else spark.readStream
+        frame = reader.format(FORMAT).option("streams", told.option()).load()
+        most = max(1, self.batch_bytes // ELEMENT_BYTES)
         for stream in self.streams.values():
             if stream.frame is not None:
-                frame = frame.union(stream.frame.chunks(stream.lateness, stream.ahead, self.store))
+                chunks = stream.frame.chunks(spark, stream.lateness, stream.ahead, self.store, most)
+                frame = frame.union(chunks)
         self._query = (
             frame.writeStream.foreachBatch(self._batch)
             .option("checkpointLocation", self.spark_checkpoint)
             .trigger(processingTime="0 seconds")
             .start()
         )
+        if self._topics.bounded:
+            self.ask_for_batch()  # one that is empty has ended already
         threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
 
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
@@ -232,7 +244,8 @@ class Loop:
             )
             for name in self.streams
         }
-        return Metrics(streams, self.registry.metrics(), self.batches, self._static.milliseconds)
+        queries, sinks = self.registry.metrics(), self.sinks.metrics()
+        return Metrics(streams, queries, self.batches, self._static.milliseconds, sinks)
 
     # --- a batch -----------------------------------------------------------------------------------
 
@@ -257,7 +270,7 @@ class Loop:
         for gone in self.registry.removed():
             self.reached.pop(gone, None)
         plan, static = self._planned()
-        ending = self._frames_read
+        ending = self._frames_ended
         self.segments = self._compaction.applied(self.segments)
         control = Control(
             number,
@@ -267,7 +280,7 @@ class Loop:
             {name: stream.lateness for name, stream in self.streams.items()},
             frozenset(self._watch.silent),
             frozenset(self._watch.idle),
-            frozenset(self._frames() if ending else ()),
+            ending,
             self.reached,
             dict(self.registry.seen_after),
             self.segments,
@@ -286,20 +299,19 @@ class Loop:
         self._warn_of_zones(collected.progress)
         self._warn_of_late(collected.letters)
         self.progress = {**self.progress, **collected.progress}
-        if ending:
-            self.progress |= {
-                name: self.progress.get(name, Progress()).having_ended() for name in self._frames()
-            }
+        self.progress |= {name: self.progress.get(name, Progress()).having_ended() for name in ending}
         self.reached = {**self.reached, **collected.reached}
         self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
-        handles = self._handles(plan) if collected.failures else {}
+        heard = self._heard(plan, collected.reports)
+        full = self.sinks.put(number, ((handle.info, report.answers.rows) for handle, report in heard))
+        handles = self._handles(plan) if collected.failures or full else {}
         failing = {
             name: reason
-            for name, reason in collected.failures.items()
+            for name, reason in {**full, **collected.failures}.items()
             if name in handles and self._is_current(handles[name])
         }
         self._failing = failing
-        self._say(number, self._heard(plan, collected.reports), collected.letters)
+        self._say(number, heard, collected.letters)
         self._failing = {}
         for name, reason in failing.items():
             self._stop_query(handles[name], reason)
@@ -392,6 +404,7 @@ class Loop:
         self._done = number
         self.batches += 1
         self._emit(number, said)
+        self.sinks.release(number)
         for handle, report in reports:
             if self._is_current(handle):
                 handle.report(report.answers, report.milliseconds, report.way)
@@ -414,19 +427,19 @@ class Loop:
     def _is_current(self, handle: Handle) -> bool:
         return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
 
-    def _sinks(self) -> dict[str, Sink | None]:
-        return {"answers": self.output.sink, "letters": self.output.letters}
+    def _targets(self) -> dict[str, Target | None]:
+        return {"answers": self.output.target, "letters": self.output.letters}
 
     def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
-        for channel, sink in self._sinks().items():
-            if sink is not None:
-                self.journal.emit(number, channel, said.get(channel, b""), sink)
+        for channel, target in self._targets().items():
+            if target is not None:
+                self.journal.emit(number, channel, said.get(channel, b""), target)
 
     def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
         """Have gone out what the last batch said, and nothing behind it."""
-        for channel, sink in self._sinks().items():
-            if sink is not None:
-                self.journal.emit_again(number, channel, lengths.get(channel), sink)
+        for channel, target in self._targets().items():
+            if target is not None:
+                self.journal.emit_again(number, channel, lengths.get(channel), target)
 
     def _record(self) -> dict[str, Any]:
         """What is true after the last batch."""
@@ -436,7 +449,7 @@ class Loop:
             "segments": {name: asdict(segments) for name, segments in self.segments.items()},
             **self.registry.described(),
             "failures": {**self.registry.failures(), **self._failing},
-            "lengths": self.journal.lengths(self._sinks()),
+            "lengths": self.journal.lengths(self._targets()),
         }
 
     def _recover(self) -> None:
@@ -444,6 +457,7 @@ class Loop:
         if found is None:
             # A run that ends before its first batch has said what it is made of.
             self.journal.commit(self._done, self._record(), {})
+            self.sinks.recover(self._done)
             return
         self._done, record = found
         self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
@@ -456,6 +470,7 @@ class Loop:
                 self.registry.handles[name].fail(reason)
         self.journal.collect_garbage(record, time.time())
         self._emit_again(self._done, record.get("lengths", {}))
+        self.sinks.recover(self._done)
         if self.all_ended():
             self.finished.set()
 
@@ -466,22 +481,28 @@ class Loop:
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
                 self.ask_for_batch()
+            query = self._query
+            if query is not None and self._topics.bounded:
+                self._end(self._topics.ended(query) - self._frames_ended)
+
+    def _end(self, frames: Set[str]) -> None:
+        """Have a batch that knows that these streams have ended."""
+        if frames:
+            self._frames_ended |= frames
+            self.ask_for_batch()
 
     def _notice_frames_read(self, query: StreamingQuery) -> None:
-        """When everything else has ended and Spark finds nothing more in the DataFrames, they have too."""
-        frames = self._frames()
+        """When everything else has ended and Spark finds nothing more in the user's DataFrames, they have
+        too. A topic ends by itself, or never."""
+        frames = {name for name, stream in self.streams.items() if isinstance(stream.frame, Frame)}
         rest = self.streams.keys() - frames
-        if not frames or self._frames_read or not self.batches:
+        if not frames - self._frames_ended or not self.batches:
             return
         if any(not self.progress.get(name, Progress()).ended for name in rest):
             return
         status = query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
-            self._frames_read = True
-            self.ask_for_batch()
-
-    def _frames(self) -> set[str]:
-        return {name for name, stream in self.streams.items() if stream.source is None}
+            self._end(frames)
 
     def ask_for_batch(self) -> None:
         """Have a batch run although nothing was read."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 class StreamMetrics:
     """A stream: elements read and what became of those that could not be used; `event_time` is the highest
     time seen (microseconds), `rate` elements a second lately, `lag` how far event time is behind the wall
-    clock, for live sources."""
+    clock, for live sources. `connected` says of a broker or a server whether it is, `trouble` why it is not,
+    and `failures` how often that was so."""
 
     read: int = 0
     bad: int = 0
@@ -21,6 +22,9 @@ class StreamMetrics:
     lag: float | None = None
     live: int = 0
     ended: bool = False
+    connected: bool | None = None
+    trouble: str | None = None
+    failures: int = 0
 
     @property
     def dead(self) -> int:
@@ -51,11 +55,28 @@ class QueryMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkMetrics:
+    """A sink of a query: how many answers wait for it, in how many bytes, and for how many seconds the first
+    of them has waited; how many it has taken and how many were dropped since the process began. `trouble`
+    says why it takes none now."""
+
+    to: str
+    waiting: int = 0
+    bytes: int = 0
+    behind: float = 0.0
+    taken: int = 0
+    dropped: int = 0
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Metrics:
-    """Streams by their IRI and queries by their name, as they are now. `static_milliseconds` is how long the
-    static parts of queries of CQELS-QL took when they were last computed."""
+    """Streams by their IRI and queries by their name, as they are now, and the sinks of queries that have
+    some. `static_milliseconds` is how long the static parts of queries of CQELS-QL took when they were last
+    computed."""
 
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
     queries: dict[str, QueryMetrics] = field(default_factory=dict)
     batches: int = 0
     static_milliseconds: float = 0.0
+    sinks: dict[str, list[SinkMetrics]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -30,6 +30,9 @@ from rheos.runtime.plan import (
 from rheos.runtime.state.progress import Progress
 from rheos.sources.times import NEVER
 
+if TYPE_CHECKING:
+    from rheos.runtime.driver.sinks import Sinks
+
 # So many queries are worth a task of their own.
 GROUP_SIZE = 8
 # So many answers of a query are kept, if nobody says how many.
@@ -46,6 +49,7 @@ class Registry:
     flows: dict[str, str] = field(default_factory=dict)  # by the first member of a family
     derivations: Callable[[Schema], pa.Table] | None = None  # what a schema entails of any triple
     warn: Callable[[str], None] = print
+    sinks: Sinks | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -126,6 +130,15 @@ class Registry:
             self._removed.add(name)
             self.seen_after.pop(name, None)
             self._version = next(self._versions)
+        if self.sinks is not None:
+            self.sinks.remove(name)
+
+    def fail(self, name: str, reason: str) -> None:
+        """Stop a query that cannot go on, if there still is one of that name, and tell everybody."""
+        handle = self.handles.get(name)
+        if handle is not None and self.runs(name):
+            handle.fail(reason)
+            self.warn(f"the query {name} was stopped: {reason}")
 
     def resolve(self) -> None:
         """Have every query that names no streams read those that there are now, and what the rules among the

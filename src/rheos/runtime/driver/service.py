@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace as changed
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+
 from rheos import iris
+from rheos.addresses import Allowed
 from rheos.algebra.nodes import KINDS
 from rheos.algebra.translate import Names
 from rheos.answers.continuous import QueryInfo
@@ -23,14 +28,23 @@ from rheos.runtime.driver.loop import Loop, Output, Writer
 from rheos.runtime.driver.metrics import Metrics, StreamMetrics
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.rehearsal import rehearse
+from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.watch import Stream
 from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import Way
 from rheos.runtime.state.journal import Journal, OutputFile
+from rheos.sinks.opening import Surroundings
+from rheos.sources.ahead import HOUR
 from rheos.sources.base import BATCH_BYTES, Source
-from rheos.sources.opening import open_source
+from rheos.sources.chunks import ELEMENTS
+from rheos.sources.decoding import RdfDecoder
+from rheos.sources.kafka import Kafka, open_topic
+from rheos.sources.opening import Way, blank_prefix, open_source
+from rheos.sources.push import PushLog
+from rheos.sources.receivers.base import FIRST_PAUSE, LONGEST_PAUSE, Receiver
+from rheos.sources.receivers.opening import Receivers
 from rheos.sources.standard_input import Spool, copy
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import ast
@@ -41,12 +55,16 @@ if TYPE_CHECKING:
 
     from rheos.mapping import Mapping
 
+DRAIN = 60.0
+EVERYWHERE = Allowed()
+
 
 class Streaming:
     """Streams, registered queries, and the run that goes on.
 
     `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
-    folder that goes away with the engine.
+    folder that goes away with the engine. A run waits at its end so many seconds (`drain`) for sinks that
+    have not taken everything. Only `allowed` addresses are contacted.
     """
 
     def __init__(
@@ -61,6 +79,8 @@ class Streaming:
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
         hosting: Hosting | None = None,
+        drain: float = DRAIN,
+        allowed: Allowed = EVERYWHERE,
     ) -> None:
         self._session = session
         self._graphs = graphs
@@ -70,13 +90,25 @@ class Streaming:
         self._batch_bytes = batch_bytes
         self._execution = execution
         self._hosting = hosting
+        self._allowed = allowed
         self._warn = warn if hosting is None else hosting.warn
         self.registry = Registry(
             derivations=lambda schema: graphs.entailments.closure(schema).derivations, warn=self._warn
         )
+        self._drain = drain
+        self.sinks = Sinks(
+            lambda: self.location.store,
+            Surroundings(session, self._push, allowed, append=hosting is not None),
+            warn=self._warn,
+            fail=self.registry.fail,
+        )
+        self.registry.sinks = self.sinks
         self.streams: dict[str, Stream] = {}
+        self.receivers = Receivers(self._warn)
+        self.logs: dict[str, PushLog] = {}  # of the streams that elements can be pushed to
         self.output = Output()
         self.loop: Loop | None = None
+        self._not_started: RheosError | None = None
         self._journal: Journal | None = None
         self._location: Location | None = None
         self._letters_file: OutputFile | None = None
@@ -94,6 +126,7 @@ class Streaming:
         ahead: int | Literal["auto"] | None = "auto",
         mapping: str | os.PathLike[str] | Mapping | None = None,
         time: str | None = None,
+        options: dict[str, str] | None = None,
     ) -> None:
         term = iri(absolute(name))
         if term in self.streams:
@@ -102,6 +135,9 @@ class Streaming:
             raise RheosError(f"the stream {name} is made by a query")
         if self.loop is not None and self.loop.active:
             raise RheosError(f"streams are running: stop() before adding {name}, then start() again")
+        if isinstance(source, PushLog):
+            self.logs[term] = source
+            source = source.source
         opened = open_source(
             source,
             absolute(name),
@@ -109,14 +145,22 @@ class Streaming:
             follow=follow,
             mapping=mapping,
             time=time,
+            way=Way(options, self._allowed),
         )
-        if isinstance(opened, Source):
+        if isinstance(opened, Receiver):
+            bound = HOUR if ahead == "auto" else ahead
+            log = self.receivers.add(term, opened, self.location.folder / "received" / _own_name(name), bound)
+            # The log has judged what is too far ahead already.
+            self.streams[term] = Stream(log.source_of(opened.url), lateness or 0, idle)
+        elif isinstance(opened, Source):
             # What is replayed is judged by no clock.
             bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
             self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
-            bound = None if ahead == "auto" else ahead
+            bound = (opened.ahead if isinstance(opened, Kafka) else None) if ahead == "auto" else ahead
             self.streams[term] = Stream(None, lateness or 0, idle, opened, bound)
+            if isinstance(opened, Kafka):
+                self.receivers.watch(term, str(source), opened.servers)
         self.registry.sources.add(term)
 
     def reset_stream(self, name: str) -> None:
@@ -140,7 +184,20 @@ class Streaming:
         if readers:
             raise RheosError(f"the stream {name} is read by {', '.join(readers)}")
         del self.streams[term]
+        self.receivers.remove(term)
+        self.logs.pop(term, None)
         self.registry.sources.discard(term)
+
+    def _push(self, name: str, elements: pa.Table) -> None:
+        """Add elements to a push stream."""
+        log = self.logs.get(iri(absolute(name)))
+        if log is None:
+            raise RheosError(f"there is no push stream {name}")
+        nothing = pa.nulls(len(elements), ELEMENTS.field("line").type)
+        columns = [*elements.select(ELEMENTS.names[:-1]).columns, nothing]
+        chunks = pa.table(columns, names=ELEMENTS.names).cast(ELEMENTS).combine_chunks().to_batches()
+        for elements in chunks:
+            log.append(elements)
 
     def register(
         self,
@@ -209,8 +266,17 @@ class Streaming:
             reason, *_ = str(error).splitlines() or [type(error).__name__]
             raise UnsupportedError(f"the query cannot be evaluated: {reason}", tree.text, where) from error
 
-    def stream_to(self, sink: Any, writer: Writer) -> None:
-        self.output.sink, self.output.writer = sink, writer
+    def stream_to(self, target: Any, writer: Writer) -> None:
+        self.output.target, self.output.writer = target, writer
+
+    def check_topic(self, url: str) -> None:
+        """LoadError if Kafka does not know the topic of a URL; EnvironmentFault without the connector."""
+        open_topic(url, "", "", RdfDecoder(), allowed=self._allowed).partitions(self._session())
+
+    @property
+    def needs_kafka(self) -> bool:
+        """True if a stream is a topic of Kafka."""
+        return any(isinstance(stream.frame, Kafka) for stream in self.streams.values())
 
     def start(self) -> None:
         if self.loop is not None and self.loop.active:
@@ -234,6 +300,7 @@ class Streaming:
             used,
             journal,
             self.output,
+            self.sinks,
             self.location.spark_checkpoint(session),
             self._execution,
             self._batch_bytes,
@@ -246,19 +313,57 @@ class Streaming:
             if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:
                 self._copying.add(stream.source.folder)
                 copy(standard_input(), stream.source)
-        self.loop.start()
+        self.receivers.start(used)
+        try:
+            self.loop.start()
+        except RheosError as error:
+            self._not_started = error
+            raise
+        self._not_started = None
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for so many seconds; whether they have."""
+        """Run until all streams have ended, or for so many seconds; whether they have. SinkError if a sink
+        has not taken everything then."""
         self.start()
-        assert self.loop is not None
         try:
-            return self.loop.wait(timeout, until_read=True)
+            ended = self._wait(timeout)
         finally:
             self.stop()
+        self.sinks.drain(self._drain)
+        return ended
+
+    def _wait(self, timeout: float | None) -> bool:
+        """Wait for the end. If Spark gives up because Kafka is away, go on when it is back."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_PAUSE
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                if self._not_started is not None:
+                    self.start()
+                assert self.loop is not None
+                return self.loop.wait(left, until_read=True)
+            except RheosError as error:
+                if not self._kafka_is_away(error):
+                    raise
+                if left is not None and left <= pause:
+                    return False
+                assert self.loop is not None
+                self.loop.stop()
+                self._not_started = error
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _kafka_is_away(self, error: BaseException) -> bool:
+        told = f"{error}{error.__cause__ or ''}"
+        unreachable = any(found.trouble for found in self.receivers.health().values())
+        return self.needs_kafka and (unreachable or "org.apache.kafka.common.errors" in told)
 
     def stop(self) -> None:
+        if self._hosting is None:
+            # In a server streams only pause while sources come and go; what comes meanwhile waits in logs.
+            self.receivers.stop()
         if self.loop is not None:
             self.loop.stop()
 
@@ -270,13 +375,18 @@ class Streaming:
     @property
     def failure(self) -> BaseException | None:
         """Why streams no longer flow although they should."""
-        return None if self.loop is None else self.loop.failure
+        return self._not_started or (None if self.loop is None else self.loop.failure)
 
     def metrics(self) -> Metrics:
         if self.loop is not None:
-            return self.loop.metrics()
-        queries = self.registry.metrics()
-        return Metrics({name[1:-1]: StreamMetrics() for name in self.streams}, queries)
+            found = self.loop.metrics()
+        else:
+            streams = {name[1:-1]: StreamMetrics() for name in self.streams}
+            found = Metrics(streams, self.registry.metrics(), sinks=self.sinks.metrics())
+        for name, health in self.receivers.health().items():
+            if name[1:-1] in found.streams:
+                found.streams[name[1:-1]] = changed(found.streams[name[1:-1]], **health._asdict())
+        return found
 
     def clear(self) -> None:
         """Drop streams and queries, and the state of what ran."""
@@ -284,10 +394,13 @@ class Streaming:
         self.loop = None
         self.registry.clear()
         self.streams.clear()
+        self.logs.clear()
         self.output = Output()
 
     def close(self) -> None:
         self.stop()
+        self.receivers.close()
+        self.sinks.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
                 # Queries may have come and gone since the last batch.
@@ -350,6 +463,11 @@ def absolute(name: str) -> str:
         return iris.resolve(name, iris.DEFAULT_BASE)
     except ValueError as error:
         raise RheosError(f"the name of a stream is not an IRI: {error}") from None
+
+
+def _own_name(name: str) -> str:
+    """The name of a folder that no other stream has."""
+    return f"{blank_prefix(absolute(name))}{_file_name(name)}"
 
 
 def _file_name(name: str) -> str:

@@ -19,18 +19,19 @@ from rheos.sources.times import NEVER
 
 if TYPE_CHECKING:
     from rheos.sources.frames import Frame
+    from rheos.sources.kafka import Kafka
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """A stream of an engine: where it comes from, the lateness that is allowed (microseconds), after how many
     seconds of silence it, or a partition of it, no longer holds up the others, and how far ahead of the clock
-    an element may be (microseconds). It comes from a source, or from a Spark `frame`."""
+    an element may be (microseconds). It comes from a source, or from a Spark `frame`: a user's or Kafka's."""
 
     source: Source | None
     lateness: int = 0
     idle: float | None = None
-    frame: Frame | None = None
+    frame: Frame | Kafka | None = None
     ahead: int | None = None
 
     @property

@@ -7,7 +7,7 @@ Everything here is a pure function: a task can do it again, and does after a cra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -81,6 +81,11 @@ class Progress:
 
     def partition(self, number: int) -> Partition:
         return self.partitions.get(number, Partition())
+
+    def knowing(self, partitions: Iterable[int]) -> Progress:
+        """With these partitions, also those of which nothing has been read: the stream waits for them."""
+        new = {number: Partition() for number in partitions if number not in self.partitions}
+        return replace(self, partitions={**self.partitions, **new})
 
     def having_ended(self) -> Progress:
         return replace(self, ended=True)

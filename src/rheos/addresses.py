@@ -1,0 +1,107 @@
+"""Addresses: the URLs of sources and sinks come in; their hosts and ports go out, if these may be contacted.
+
+A URL is shown in logs and lists, so it has no user and no password: those are options of the configuration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from rheos.errors import RheosError
+
+# The ports of schemes for URLs that name none.
+PORTS = {
+    "http": 80,
+    "https": 443,
+    "ws": 80,
+    "wss": 443,
+    "mqtt": 1883,
+    "mqtts": 8883,
+    "kafka": 9092,
+}
+_HOST = r"\[[0-9A-Fa-f:.]+\]|[^\s\[\]:/?#@,]+"
+_PLACE = re.compile(rf"(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?")
+
+
+class AddressError(RheosError):
+    """A URL names no place that may be contacted: which URL, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A URL in its parts. Several places, as a cluster of Kafka has, are tried one after the other."""
+
+    scheme: str
+    places: tuple[tuple[str, int], ...]
+    path: str
+    query: str
+
+    @property
+    def host(self) -> str:
+        return self.places[0][0]
+
+    @property
+    def port(self) -> int:
+        return self.places[0][1]
+
+
+def address(url: str) -> Address:
+    """Take a URL apart. What is before a `+` in its scheme (`poll+http`) is not about the address."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower().rpartition("+")[2]
+    if "@" in parts.netloc:
+        # The message does not repeat it: logs are no place for a secret.
+        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        raise AddressError(f"{shown}: a URL has no user and no password here; give them as options")
+    if scheme not in PORTS:
+        raise AddressError(f"{url}: no port is known for {scheme}://")
+    places = tuple(_place(text, PORTS[scheme], url) for text in parts.netloc.split(","))
+    return Address(scheme, places, unquote(parts.path), parts.query)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The places that may be contacted: `host:port`, or `host` for all of its ports. None: all of them."""
+
+    places: frozenset[tuple[str, int | None]] | None = None
+
+    @classmethod
+    def of(cls, texts: Iterable[str] | None) -> Allowed:
+        return cls(None if texts is None else frozenset(map(allowed_place, texts)))
+
+    def check(self, url: str) -> Address:
+        """The parts of a URL; AddressError if one of its places may not be contacted."""
+        found = address(url)
+        for host, port in found.places:
+            if self.places is not None and not {(host, port), (host, None)} & self.places:
+                raise AddressError(f'{url}: {host}:{port} is not allowed; allow = ["{host}:{port}"] does it')
+        return found
+
+    def also(self, urls: Iterable[str]) -> Allowed:
+        """The same, and the places of some URLs: those that the user names are allowed."""
+        if self.places is None:
+            return self
+        return Allowed(self.places.union(place for url in urls for place in address(url).places))
+
+
+def allowed_place(text: str) -> tuple[str, int | None]:
+    """An item of `allow`; ValueError if it is none."""
+    match = _PLACE.fullmatch(text)
+    if match is None or int(match["port"] or 0) > 65535:
+        raise ValueError(f"expected host:port or host, not {text!r}")
+    return _plain(match["host"]), None if match["port"] is None else int(match["port"])
+
+
+def _place(text: str, default: int, url: str) -> tuple[str, int]:
+    try:
+        host, port = allowed_place(text)
+    except ValueError:
+        raise AddressError(f"{url}: expected host:port, not {text!r}") from None
+    return host, default if port is None else port
+
+
+def _plain(host: str) -> str:
+    return host.strip("[]").lower()

@@ -1,0 +1,92 @@
+"""The outbox of a sink: answers that wait to be taken, each micro-batch a file of the state store.
+
+    sinks/NAME/BATCH-ROWS-BYTES.arrow    the answers of a batch, written before the batch is done
+    sinks/NAME/notes.json                what the sink remembers, and how much it has of the first batch
+
+A file is deleted when its sink has taken all of it. So what is there after a crash is what the sink may not
+have, and nothing else. Files of a batch that was not done are deleted: the batch is evaluated again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from rheos.answers.continuous import QueryInfo
+from rheos.runtime.state.store import Store
+
+FOLDER = "sinks"
+_QUERY = b"rheos.query"
+_TAKEN = "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A batch that waits; `since` when (seconds since 1970)."""
+
+    number: int
+    rows: int
+    bytes: int
+    since: float
+
+    def name(self, folder: str) -> str:
+        return f"{folder}/{self.number:012}-{self.rows}-{self.bytes}.arrow"
+
+
+class Outbox:
+    """The files of one sink. It is not safe for threads: whoever has it sees to that."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self._folder = f"{FOLDER}/{name}"
+        content = store.read(self._notes)
+        self.notes: dict[str, Any] = {} if content is None else json.loads(content)
+
+    @property
+    def _notes(self) -> str:
+        return f"{self._folder}/notes.json"
+
+    def entries(self) -> Iterator[Entry]:
+        """The batches that wait, in their order."""
+        for name, since in sorted(self.store.names(self._folder).items()):
+            path = PurePosixPath(name)
+            if path.suffix == ".arrow":
+                number, rows, size = map(int, path.stem.split("-"))
+                yield Entry(number, rows, size, since)
+
+    def write(self, number: int, query: QueryInfo, rows: pa.Table) -> Entry:
+        entry = Entry(number, rows.num_rows, rows.nbytes, time.time())
+        described = json.dumps({**asdict(query), "prefixes": dict(query.prefixes)}).encode()
+        table = rows.replace_schema_metadata({_QUERY: described})
+        self.store.write_table(entry.name(self._folder), table)
+        return entry
+
+    def read(self, entry: Entry) -> tuple[QueryInfo, pa.Table]:
+        table = self.store.table(entry.name(self._folder))
+        described = json.loads(table.schema.metadata[_QUERY])
+        return QueryInfo(**{**described, "variables": tuple(described["variables"])}), table
+
+    def delete(self, entry: Entry) -> None:
+        self.store.delete([entry.name(self._folder)])
+
+    def taken(self, number: int) -> int:
+        """How many answers of a batch the sink has."""
+        batch, count = self.notes.get(_TAKEN, (None, 0))
+        return int(count) if batch == number else 0
+
+    def take(self, number: int, count: int) -> None:
+        """Note that the sink has so many answers of a batch."""
+        self.note({**self.notes, _TAKEN: [number, count]})
+
+    def note(self, content: dict[str, Any]) -> None:
+        self.notes = content
+        self.store.write(self._notes, json.dumps(content).encode())
+
+    def remove(self) -> None:
+        self.store.delete(self.store.names(self._folder))

@@ -1,0 +1,147 @@
+"""Polling: a URL is asked for every so often, and what is new in it is taken.
+
+    poll+http://host/readings.nq?every=10s
+
+Servers that know ETag or Last-Modified are only asked whether there is something new. What is new in an
+answer are the elements that were not in the one before; so a document that grows, or shows the last hour,
+brings nothing twice. Blank nodes are told apart by their labels.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from rheos import durations
+from rheos.addresses import Address, Allowed
+from rheos.errors import LoadError
+from rheos.sources.chunks import ELEMENTS
+from rheos.sources.receivers import http
+from rheos.sources.receivers.base import Message, Receiver
+
+SCHEMES = ("poll+http", "poll+https")
+_EVERY = 60_000_000  # microseconds
+_LEAST = 100_000
+_LARGEST = 256 << 20  # bytes of an answer
+_KNOWN = "known"  # a file with the elements of the last answer
+
+Digests = npt.NDArray[np.uint64]
+
+
+class Poll(Receiver):
+    """A URL that is asked again and again."""
+
+    @classmethod
+    def known_options(cls) -> Collection[str]:
+        return http.OPTIONS
+
+    def parsed(self, allowed: Allowed) -> Address:
+        url = self.url.removeprefix("poll+").removeprefix("POLL+")
+        address = allowed.check(url)
+        given = parse_qsl(address.query, keep_blank_values=True)
+        self.every = _EVERY
+        for name, value in given:
+            if name == "every":
+                try:
+                    self.every = durations.microseconds(value)
+                except ValueError as error:
+                    raise LoadError(f"the parameter every: {error}", self.url) from None
+                if self.every < _LEAST:
+                    raise LoadError(f"the parameter every is at least 100ms, not {value}", self.url)
+        # All other parameters are the server's.
+        rest = [(name, value) for name, value in given if name != "every"]
+        self.target = url.partition("#")[0].partition("?")[0]
+        if len(rest) == len(given):
+            self.target = url.partition("#")[0]
+        elif rest:
+            self.target += f"?{urlencode(rest)}"
+        return address
+
+    def receive(self) -> None:
+        while not self.stopping:
+            began = time.monotonic()
+            self._ask()
+            self.up()
+            self.pause(max(0.0, self.every / 1e6 - (time.monotonic() - began)))
+
+    def _ask(self) -> None:
+        note = self.log.note or {}
+        headers = {"Accept": "application/n-quads, application/trig, application/ld+json, */*;q=0.5"}
+        for header, key in (("If-None-Match", "etag"), ("If-Modified-Since", "modified")):
+            if note.get(key):
+                headers[header] = note[key]
+        exchange = http.get(self.target, headers, self.options, self.allowed)
+        try:
+            response = exchange.response
+            if response.status == 304:
+                return
+            if response.status != 200:
+                raise ConnectionError(f"the server says {response.status} {response.reason}")
+            body = response.read(_LARGEST + 1)
+        finally:
+            exchange.close()
+        if len(body) > _LARGEST:
+            raise ConnectionError(f"the answer has more than {_LARGEST >> 20} MiB")
+        modified = response.headers.get("Last-Modified")
+        self._new(Message(body, time=_moment(modified)), note, response.headers.get("ETag"), modified)
+
+    def _new(self, message: Message, note: Mapping[str, Any], etag: str | None, modified: str | None) -> None:
+        """Take what was not in the answer before."""
+        chunk = self.decoded([message], self.prefix)
+        columns = ["s", "p", "o"] if self.decoder_is_outside else ["s", "p", "o", "start", "time"]
+        found = digests(chunk.elements, columns)
+        before = self._known(note.get("answer"))
+        new = ~np.isin(found, before)
+        answer = int(note.get("answer", 0)) + 1
+        self._keep(answer, found)
+        bad = [item for item in chunk.bad if item.reason not in note.get("bad", ())]
+        now = {"answer": answer, "etag": etag, "modified": modified, "bad": [b.reason for b in chunk.bad]}
+        self.log.append(chunk.elements.filter(pa.array(new)), bad=bad, note=now)
+        for path in self.log.folder.glob(f"{_KNOWN}-*"):
+            if path.name != f"{_KNOWN}-{answer}":
+                path.unlink(missing_ok=True)
+
+    @property
+    def decoder_is_outside(self) -> bool:
+        """True if the time of an element is not said in it, so that it is another each time."""
+        clock = getattr(self.decoder, "clock", None)
+        return clock is not None and bool(clock.is_outside)
+
+    def _known(self, answer: int | None) -> Digests:
+        path = self.log.folder / f"{_KNOWN}-{answer}"
+        if answer is None or not path.exists():
+            return np.empty(0, np.uint64)
+        return np.frombuffer(path.read_bytes(), np.uint64)
+
+    def _keep(self, answer: int, found: Digests) -> None:
+        """On the disk before the log names it."""
+        path: Path = self.log.folder / f"{_KNOWN}-{answer}"
+        with path.open("wb") as file:
+            file.write(found.tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def digests(elements: pa.RecordBatch, columns: Collection[str]) -> Digests:
+    """A number for each element by which it is known again."""
+    table = pa.Table.from_batches([elements], ELEMENTS).select(list(columns)).to_pandas()
+    found: Digests = pd.util.hash_pandas_object(table, index=False).to_numpy(np.uint64)
+    return found
+
+
+def _moment(header: str | None) -> int | None:
+    """When the answer was changed, in microseconds."""
+    try:
+        return None if header is None else int(parsedate_to_datetime(header).timestamp() * 1_000_000)
+    except (ValueError, TypeError):
+        return None

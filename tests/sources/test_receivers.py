@@ -1,0 +1,491 @@
+"""Receivers against real servers: what is on the disk, how they go on, and whom they contact."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rheos import RheosError
+from rheos.addresses import AddressError, Allowed
+from rheos.sources.base import Offset
+from rheos.sources.chunks import Chunk
+from rheos.sources.decoding import decoder
+from rheos.sources.push import PushLog
+from rheos.sources.receivers import base
+from rheos.sources.receivers.base import Receiver
+from rheos.sources.receivers.events import EventParser
+from rheos.sources.receivers.opening import open_receiver
+from rheos.sources.receivers.polling import Poll
+from tests.runtime.streams import line
+from tests.services.mosquitto import Mosquitto, new_mosquitto
+from tests.services.processes import HOST, free_port
+from tests.services.web import Headers, Reply, web, web_socket
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(base, "LONGEST_PAUSE", 0.5)
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.02)
+
+
+def opened(url: str, **more: Any) -> Receiver:
+    return open_receiver(url, "s_", more.pop("decoder", None) or decoder(), **more)
+
+
+class Running:
+    """A receiver at work, its log, and its warnings."""
+
+    def __init__(self, receiver: Receiver, folder: Path) -> None:
+        self.receiver = receiver
+        self.log = PushLog(folder)
+        self.warnings: list[str] = []
+        receiver.start(self.log, self.warnings.append)
+
+    def chunks(self) -> list[Chunk]:
+        source = self.log.source_of("here")
+        end: Offset = source.latest(source.begin())
+        return [chunk for part in source.parts(source.begin(), end) for chunk in source.read(part)]
+
+    def objects(self) -> list[str]:
+        """What has come so far, by the ends of the objects."""
+        found = [o for chunk in self.chunks() for o in chunk.elements.column("o").to_pylist()]
+        return [o.removeprefix("<http://ex/").removesuffix(">") for o in found]
+
+    def has(self, *objects: str) -> None:
+        wait_for(lambda: self.objects() == list(objects), f"{objects}, there is {self.objects()}")
+
+
+@contextmanager
+def running(url: str, folder: Path, **more: Any) -> Iterator[Running]:
+    found = Running(opened(url, **more), folder)
+    try:
+        yield found
+    finally:
+        found.receiver.stop()
+        found.log.close()
+
+
+def text(name: str, seconds: float = 1) -> bytes:
+    return line("s", "p", name, seconds).encode()
+
+
+# --- polling -----------------------------------------------------------------------------------------------
+
+
+def test_polling_takes_only_what_is_new(tmp_path: Path) -> None:
+    body = [text("a"), text("b")]
+    tags: list[str | None] = []
+
+    def answer(path: str, headers: Headers) -> Reply:
+        tags.append(headers.get("If-None-Match"))
+        tag = f'"{len(body)}"'
+        return Reply(304) if tags[-1] == tag else Reply(200, {"ETag": tag}, b"".join(body))
+
+    with web(answer) as server:
+        url = f"poll+http://{server.place}/readings?a=b&every=100ms"
+        with running(url, tmp_path) as found:
+            found.has("a", "b")
+            body.append(text("c", 2))
+            found.has("a", "b", "c")
+            wait_for(lambda: tags[-3:] == ['"3"'] * 3, "three that ask whether there is more")
+            assert found.objects() == ["a", "b", "c"]
+        assert server.paths()[0] == "/readings?a=b"
+        # Another process goes on where this one was.
+        asked = len(tags)
+        body.append(text("d", 3))
+        with running(url, tmp_path) as found:
+            found.has("a", "b", "c", "d")
+        assert tags[asked] == '"3"'
+
+
+def test_polling_knows_elements_again_where_the_server_knows_no_tags(tmp_path: Path) -> None:
+    shown = [text("a", 1) + text("b", 2)]
+    with (
+        web(lambda path, headers: Reply(body=shown[0])) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path) as found,
+    ):
+        found.has("a", "b")
+        shown[0] = text("b", 2) + text("c", 3)
+        found.has("a", "b", "c")
+        asked = len(server.requests)
+        wait_for(lambda: len(server.requests) > asked + 3, "more requests")
+        assert found.objects() == ["a", "b", "c"]
+
+
+def test_polling_by_arrival_takes_a_triple_once(tmp_path: Path) -> None:
+    body = b"<http://ex/s> <http://ex/p> <http://ex/a> ."
+    with web(lambda path, headers: Reply(body=body)) as server:
+        chosen = decoder(time="arrival")
+        with running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=chosen) as found:
+            wait_for(lambda: len(server.requests) > 3, "more requests")
+            assert found.objects() == ["a"]
+
+
+def test_last_modified_is_sent_back(tmp_path: Path) -> None:
+    day = "Thu, 01 Jan 2026 00:00:00 GMT"
+
+    def answer(path: str, headers: Headers) -> Reply:
+        known = headers.get("If-Modified-Since") == day
+        return Reply(304) if known else Reply(200, {"Last-Modified": day}, text("a"))
+
+    with web(answer) as server, running(f"poll+http://{server.place}/?every=100ms", tmp_path) as found:
+        wait_for(lambda: len(server.requests) > 2, "more requests")
+        assert found.objects() == ["a"]
+        assert server.requests[-1][1]["If-Modified-Since"] == day
+
+
+def test_a_bad_answer_is_a_dead_letter_once(tmp_path: Path) -> None:
+    with (
+        web(lambda path, headers: Reply(body=b"no element\n")) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path) as found,
+    ):
+        wait_for(lambda: len(server.requests) > 3, "more requests")
+        [letter] = [item for chunk in found.chunks() for item in chunk.bad]
+        assert (letter.kind, letter.text) == ("bad", "no element\n")
+
+
+@pytest.mark.parametrize("every", ["soon", "1ms", ""])
+def test_how_often_is_a_length_of_time(every: str) -> None:
+    with pytest.raises(RheosError, match="the parameter every"):
+        opened(f"poll+http://{HOST}/?every={every}")
+
+
+def test_a_poll_keeps_the_parameters_of_the_server() -> None:
+    found = opened("poll+https://host/a?x=1&every=5s&y=%20")
+    assert isinstance(found, Poll)
+    assert (found.target, found.every) == ("https://host/a?x=1&y=+", 5_000_000)
+
+
+# --- addresses ---------------------------------------------------------------------------------------------
+
+
+def test_a_redirection_to_another_place_is_refused(tmp_path: Path) -> None:
+    with (
+        web(lambda path, headers: Reply(body=text("secret"))) as inside,
+        web(lambda path, headers: Reply(302, {"Location": f"http://{inside.place}/"})) as outside,
+        running(f"poll+http://{outside.place}/?every=100ms", tmp_path) as found,
+    ):
+        wait_for(lambda: found.receiver.health.failures > 1, "two tries")
+        assert f"{inside.place} is not allowed" in str(found.receiver.health.trouble)
+        assert inside.requests == []
+        assert found.objects() == []
+
+
+def test_an_allowed_redirection_is_followed_without_credentials(tmp_path: Path) -> None:
+    with (
+        web(lambda path, headers: Reply(body=text("a"))) as other,
+        web(lambda path, headers: Reply(307, {"Location": f"http://{other.place}/there"})) as first,
+    ):
+        allowed = Allowed.of([other.place, first.place])
+        options = {"token": "secret"}
+        url = f"poll+http://{first.place}/?every=100ms"
+        with running(url, tmp_path, allowed=allowed, options=options) as found:
+            found.has("a")
+        assert first.requests[0][1]["Authorization"] == "Bearer secret"
+        assert other.paths()[0] == "/there"
+        assert "Authorization" not in other.requests[0][1]
+
+
+def test_a_web_socket_follows_no_redirection(tmp_path: Path) -> None:
+    with (
+        web(lambda path, headers: Reply()) as inside,
+        web(lambda path, headers: Reply(302, {"Location": f"ws://{inside.place}/"})) as outside,
+        running(f"ws://{outside.place}/", tmp_path) as found,
+    ):
+        wait_for(lambda: found.receiver.health.failures > 1, "two tries")
+        assert inside.requests == []
+
+
+@pytest.mark.parametrize("scheme", ["poll+http", "sse+http", "ws", "mqtt"])
+def test_only_allowed_places_are_contacted(scheme: str) -> None:
+    with pytest.raises(AddressError, match=r"evil:1 is not allowed"):
+        opened(f"{scheme}://evil:1/a", allowed=Allowed.of(["good:1"]))
+    with pytest.raises(AddressError, match="no user and no password"):
+        opened(f"{scheme}://me:secret@evil:1/a")
+    with pytest.raises(RheosError, match="unknown option 'colour'"):
+        opened(f"{scheme}://good:1/a", options={"colour": "red"})
+
+
+# --- events ------------------------------------------------------------------------------------------------
+
+
+def event(data: bytes, number: int | None = None) -> bytes:
+    lines = b"".join(b"data: " + part + b"\n" for part in data.splitlines())
+    return (b"" if number is None else b"id: %d\n" % number) + lines + b"\n"
+
+
+def test_events_go_on_behind_the_last_one(tmp_path: Path) -> None:
+    known = [event(text(name), number) for number, name in enumerate("abcd", start=1)]
+
+    def answer(path: str, headers: Headers) -> Reply:
+        last = int(headers.get("Last-Event-ID", 0))
+        pieces: queue.Queue[bytes | None] = queue.Queue()
+        for piece in known[last : last + 2]:
+            pieces.put(piece)
+        pieces.put(None)  # the connection ends after two of them
+        return Reply(200, {"Content-Type": "text/event-stream"}, b": hello\n\nretry: 20\n\n", pieces)
+
+    with web(answer) as server:
+        url = f"sse+http://{server.place}/events"
+        with running(url, tmp_path) as found:
+            found.has("a", "b", "c", "d")
+            assert len(found.warnings) >= 1
+        known.append(event(text("e"), 5))
+        asked = len(server.requests)
+        with running(url, tmp_path) as found:
+            found.has("a", "b", "c", "d", "e")
+        assert server.requests[asked][1]["Last-Event-ID"] == "4"
+
+
+def test_what_is_no_event_stream_is_told_once(tmp_path: Path) -> None:
+    with (
+        web(lambda path, headers: Reply(200, {"Content-Type": "text/html"})) as server,
+        running(f"sse+http://{server.place}/", tmp_path) as found,
+    ):
+        wait_for(lambda: found.receiver.health.failures > 2, "three tries")
+        assert "text/html, not text/event-stream" in str(found.receiver.health.trouble)
+        assert len(found.warnings) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_an_event_stream_is_parsed_wherever_it_is_cut(size: int) -> None:
+    text = "\ufeffdata: a\r\ndata\r\ndata:  ü\r\n\r\nevent: x\rid: 7\rdata: b\r\r: no\n\nid: 8\n\ndata: c"
+    given = text.encode()
+    parser = EventParser()
+    found = [message for at in range(0, len(given), size) for message in parser.feed(given[at : at + size])]
+    assert [(m.payload.decode(), m.topic) for m in found] == [("a\n\n ü", "message"), ("b", "x")]
+    assert parser.last == "8"
+
+
+# --- WebSocket ---------------------------------------------------------------------------------------------
+
+
+def test_a_web_socket_is_connected_again(tmp_path: Path) -> None:
+    groups = iter([[text("a"), text("b").decode()], [text("c")]])
+    done = threading.Event()
+
+    def messages(connection: Any) -> None:
+        for message in next(groups, []):
+            connection.send(message)
+        done.wait(0.1)
+
+    with web_socket(messages) as port, running(f"ws://{HOST}:{port}/x", tmp_path) as found:
+        found.has("a", "b", "c")
+    done.set()
+
+
+# --- a source that is down ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["poll+http", "sse+http", "ws", "mqtt"])
+def test_a_server_that_is_down_is_tried_again_and_told_once(scheme: str, tmp_path: Path) -> None:
+    with running(f"{scheme}://{HOST}:{free_port()}/a", tmp_path) as found:
+        wait_for(lambda: found.receiver.health.failures > 3, "some tries")
+        assert found.receiver.health.trouble
+        assert len(found.warnings) == 1
+        assert "trying again" in found.warnings[0]
+
+
+def test_the_pauses_grow_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "FIRST_PAUSE", 1.0)
+    monkeypatch.setattr(base, "LONGEST_PAUSE", 60.0)
+    receiver = opened("ws://a/")
+    found = []
+    for count in (1, 2, 3, 20):
+        receiver._failed_in_a_row = count
+        found.append(receiver.next_pause())
+    for pause, longest in zip(found, (1, 2, 4, 60), strict=True):
+        assert longest / 2 <= pause <= longest
+
+
+# --- MQTT --------------------------------------------------------------------------------------------------
+
+
+class Publisher:
+    """Publishes with QoS 1: each message is at the broker when `send` returns."""
+
+    def __init__(self, broker: Mosquitto, **credentials: str) -> None:
+        import paho.mqtt.client as paho
+
+        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        if credentials:
+            self.client.username_pw_set(**credentials)
+        self.client.connect(HOST, broker.port)
+        self.client.loop_start()
+
+    def send(self, topic: str, *payloads: bytes, retain: bool = False) -> None:
+        sent = [self.client.publish(topic, payload, qos=1, retain=retain) for payload in payloads]
+        for one in sent:
+            one.wait_for_publish(PATIENCE)
+
+    def close(self) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()
+
+
+def connected(found: Running) -> None:
+    """Wait until the broker has the subscription."""
+    wait_for(lambda: found.receiver.health.connected, "a connection")
+
+
+@contextmanager
+def publishing(broker: Mosquitto, **credentials: str) -> Iterator[Publisher]:
+    publisher = Publisher(broker, **credentials)
+    try:
+        yield publisher
+    finally:
+        publisher.close()
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_messages_of_a_filter_come_in_order_and_once(
+    version: str, mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    url = mosquitto.url(f"city/+/temperature?version={version}")
+    with running(url, tmp_path / "log") as found, publishing(mosquitto) as publisher:
+        connected(found)
+        names = [f"o{number}" for number in range(300)]
+        publisher.send("city/a/temperature", *map(text, names[:200]))
+        publisher.send("city/a/humidity", text("other"))
+        publisher.send("city/b/temperature", *map(text, names[200:]))
+        found.has(*names)
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_the_broker_keeps_what_comes_while_nobody_is_connected(
+    version: str, mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    url = mosquitto.url(f"a?version={version}")
+    with publishing(mosquitto) as publisher:
+        with running(url, tmp_path / "log") as found:
+            connected(found)
+            publisher.send("a", text("one"))
+            found.has("one")
+        publisher.send("a", text("two"), text("three"))
+        with running(url, tmp_path / "log") as found:
+            found.has("one", "two", "three")
+
+
+def test_what_is_not_on_the_disk_is_delivered_again(
+    mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full once: the message is not acknowledged, and comes again."""
+    with running(mosquitto.url("a"), tmp_path / "log") as found, publishing(mosquitto) as publisher:
+        connected(found)
+        usual, faults = found.log.append, iter([OSError(28, "No space left on device")])
+
+        def append(*given: Any, **more: Any) -> int:
+            for fault in faults:
+                raise fault
+            return usual(*given, **more)
+
+        monkeypatch.setattr(found.log, "append", append)
+        publisher.send("a", text("one"), text("two"))
+        found.has("one", "two")
+        assert "No space left" in found.warnings[0]
+
+
+def test_what_is_delivered_again_is_not_taken_twice(
+    mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks when the message is on the disk and before the broker knows it."""
+    import paho.mqtt.client as paho
+
+    usual, broken = paho.Client.ack, threading.Event()
+
+    def ack(self: Any, mid: int, qos: int) -> Any:
+        if not broken.is_set():
+            broken.set()
+            raise ConnectionError("before the acknowledgement")
+        return usual(self, mid, qos)
+
+    monkeypatch.setattr(paho.Client, "ack", ack)
+    with running(mosquitto.url("a"), tmp_path / "log") as found, publishing(mosquitto) as publisher:
+        connected(found)
+        publisher.send("a", text("one"))
+        wait_for(broken.is_set, "the break")
+        publisher.send("a", text("two"), text("one"))  # the same content once more is another message
+        found.has("one", "two", "one")
+
+
+def test_a_broker_that_is_killed_loses_nothing(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    with running(mosquitto.url("a/#"), tmp_path / "log") as found:
+        connected(found)
+        with publishing(mosquitto) as publisher:
+            publisher.send("a/b", text("one"))
+            found.has("one")
+        mosquitto.kill()
+        wait_for(lambda: found.receiver.health.trouble is not None, "that it is noticed")
+        mosquitto.start()
+        wait_for(lambda: found.receiver.health.trouble is None, "that it is back")
+        with publishing(mosquitto) as publisher:
+            publisher.send("a/b/c", text("two"))
+        found.has("one", "two")
+        assert len(found.warnings) == 2
+
+
+def test_retained_messages_come_once(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    with publishing(mosquitto) as publisher:
+        publisher.send("a", text("kept"), retain=True)
+        for _ in range(2):
+            with running(mosquitto.url("a"), tmp_path / "log") as found:
+                found.has("kept")
+        publisher.send("a", text("more"))
+        with running(mosquitto.url("a"), tmp_path / "log") as found:
+            found.has("kept", "more")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "expected mqtt://"),
+        ("a+/b", "expected mqtt://"),
+        ("a/#/b", "expected mqtt://"),
+        ("a?qos=2", "unknown parameter 'qos'"),
+        ("a?version=4", "version is 5 or 3.1.1"),
+    ],
+)
+def test_what_a_url_of_mqtt_cannot_say(path: str, words: str) -> None:
+    with pytest.raises(RheosError, match=words):
+        opened(f"mqtt://host/{path}")
+
+
+def test_a_password_is_an_option(tmp_path: Path) -> None:
+    import subprocess
+
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    broker = new_mosquitto(folder)
+    passwords = folder / "passwords"
+    subprocess.run(["mosquitto_passwd", "-b", "-c", str(passwords), "me", "secret"], check=True, timeout=30)
+    passwords.chmod(0o644)
+    broker.anonymous, broker.more = False, f"password_file {passwords}\n"
+    broker.start()
+    try:
+        with running(broker.url("a"), tmp_path / "log") as found:
+            wait_for(lambda: found.receiver.health.trouble is not None, "a refusal")
+            assert "refused the connection" in str(found.receiver.health.trouble)
+        options = {"username": "me", "password": "secret"}
+        with running(broker.url("a"), tmp_path / "log", options=options) as found:
+            connected(found)
+            with publishing(broker, **options) as publisher:
+                publisher.send("a", text("one"))
+            found.has("one")
+    finally:
+        broker.stop()
