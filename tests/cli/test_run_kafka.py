@@ -24,7 +24,7 @@ from tests.sources.test_kafka import COUNT, ENDING, STREAM, readings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+
 PATIENCE = 300.0
 
 
@@ -109,6 +109,7 @@ def by_instant(lines: list[str]) -> list[str]:
     return sorted(lines)
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     found = readings(6000)
     topic = kafka.topic(spark, partitions=3)
@@ -123,6 +124,7 @@ def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession,
     assert by_instant(run.lines()) == by_instant(expected(tmp_path, found))
 
 
+@pytest.mark.slow
 def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     found = readings(3000)
     topic = broker.topic(spark, partitions=3)
@@ -150,6 +152,7 @@ def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSess
     assert run.errors().count("no broker answers") == 1
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line_ends_where_the_topic_ended(
     kafka: Kafka, spark: SparkSession, tmp_path: Path
 ) -> None:
