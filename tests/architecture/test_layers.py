@@ -21,6 +21,7 @@ RULES = {
     "store": ("sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
     "sources": ("runtime", "server", "cli"),
+    "mapping": ("runtime", "server", "cli"),
     "answers": ("execute", "store", "sources", "runtime", "server", "cli"),
     "runtime": ("server", "cli", "demo"),
     "runtime.state": (

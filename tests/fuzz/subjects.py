@@ -17,8 +17,10 @@ from typing import ClassVar
 
 import rheos
 from rheos.errors import EvaluationError, RheosError, TimeLimitError
+from rheos.mapping import Mapping
 from rheos.server import push
 from rheos.server.problems import Problem
+from rheos.sources.decoding import Decoding, Messages, decoder
 from rheos.sources.documents import is_document, read_document
 from rheos.sources.lines import read_chunks, read_lines
 from rheos.sources.push import PushLog
@@ -203,11 +205,39 @@ class Push(Subject):
 
     def run(self, case: Case) -> None:
         media, data = case
-        accepted = push.accept(self.log, STREAM, data, media, 1 << 40)
+        accepted = push.accept(self.log, Decoding(base=STREAM), data, media, 1 << 40)
         assert accepted.json()["accepted"] == accepted.elements
+
+
+class Records(Subject):
+    """Records of JSON and CSV, each read through one of some mappings."""
+
+    name = "records"
+    mappings = (
+        Mapping("CONSTRUCT { [] ?p ?a_b ; <http://ex/q> ?v } WHERE { BIND(IRI(?k) AS ?p) }"),
+        Mapping("CONSTRUCT { ?k <http://ex/q> ?v } WHERE { OPTIONAL { FILTER(?v > 1) } }"),
+        Mapping('{"@vocab": "http://ex/", "k": "@id"}', "context"),
+    )
+    texts = (
+        '{"k": "http://ex/k", "v": 1.5, "a": {"b": [1, "x", null, {"c": true}]}, "ts": 1767225600}',
+        '[{"k": "k", "v": "\\u00e9\\n", "a_b": [[], [1e400]], "ts": 1767225600}]',
+        'k,v,"a b",ts\nhttp://ex/k,1,"x, ""y""",2026-01-01 00:00:00\nz,,,1\n',
+    )
+
+    def made(self, chance: random.Random) -> Case:
+        number = chance.randrange(len(self.mappings))
+        format = "json" if number == 2 else chance.choice(["json", "csv", "tsv"])
+        return f"{number} {format}", garbled(chance, mutated(chance, self.texts))
+
+    def run(self, case: Case) -> None:
+        chosen, data = case
+        number, format = chosen.split()
+        made = decoder(self.mappings[int(number)], "field:ts", format)
+        chunk = made.decode(Messages.of([data, *data.splitlines()]), "b")
+        assert chunk.elements.num_rows or chunk.bad or format != "json" or not data.strip()
 
 
 SUBJECTS: dict[str, type[Subject]] = {
     subject.name: subject
-    for subject in (Parse, Query, Explain, Register, Update, Load, Lines, Documents, Push)
+    for subject in (Parse, Query, Explain, Register, Update, Load, Lines, Documents, Push, Records)
 }

@@ -18,6 +18,7 @@ COUNTS = {
     "lines": 200,
     "documents": 200,
     "push": 60,
+    "records": 200,
 }
 SECONDS = 6.0  # for one kind: a slow machine tries fewer
 SLOW = 20.0  # for one input, on a machine that is busy

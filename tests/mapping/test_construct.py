@@ -100,6 +100,16 @@ def test_arrays_give_a_row_for_each_item() -> None:
     assert found.bad == ()
 
 
+def test_a_record_says_the_same_once_at_a_time() -> None:
+    """However it comes to say it twice: by its rows or its template, and beside records that say nothing."""
+    query = "CONSTRUCT { :s :p ?v_x, ?w } WHERE { FILTER(BOUND(?w)) }"
+    found = mapped(query, {}, {}, {"v": [{"x": 1}, {"x": 1}], "w": 1}, {"v": {"x": 2}, "w": 2})
+    assert found.elements.column("line").to_pylist() == [3, 4]
+    timed = [{"x": 1, "t": 1}, {"x": 1, "t": 2}, {"x": 1, "t": 2}]
+    found = mapped("CONSTRUCT { :s :p ?v_x } WHERE {}", {"v": timed}, clock="field:v.t")
+    assert [second + NEW_YEAR for second in seconds(found)] == [1, 2]
+
+
 def test_an_array_of_records_is_many_records() -> None:
     found = mapped("CONSTRUCT { :s :p ?v } WHERE {}", [{"v": 1}, {"w": 2}, [{"v": 3}]], [], {"v": 4})
     assert [item[1] for item in objects(found)] == ["1", "3", "4"]
@@ -238,6 +248,24 @@ def test_bad_records_are_dead_letters_with_their_reason_and_text() -> None:
     ]
     assert found.bad[0].text == "{oops"
     assert found.bad[4].text == '{"v": 3, "t": "noon"}'
+
+
+def test_arrays_with_too_many_combinations_are_dead_letters() -> None:
+    many = {name: list(range(1000)) for name in "abc"}
+    found = mapped("CONSTRUCT { :s :p ?a, ?b, ?c } WHERE {}", {"a": 1}, many, {"b": [2, 3]})
+    assert len(objects(found)) == 3
+    assert reasons(found) == [(2, "the arrays of the record have more than 100,000 combinations")]
+
+
+def test_records_that_are_nested_too_deeply_are_dead_letters() -> None:
+    deep, text = b'{"v": ' + b"[" * 9000 + b"1" + b"]" * 9000 + b"}", "[{" * 500
+    wide = {"v": [{"w": [number]} for number in range(300)], "text": text}
+    found = mapped("CONSTRUCT { :s :p ?v_w } WHERE {}", deep, b"[" * 9000, wide)
+    assert len(objects(found)) == 300
+    assert reasons(found) == [
+        (1, "JSON that is nested deeper than 100 levels is not read"),
+        (2, "JSON that is nested deeper than 100 levels is not read"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,15 @@ from rheos.server.problems import Problem
 from rheos.server.push import Accepted, accept
 from rheos.sources import push
 from rheos.sources.base import Offset
+from rheos.sources.decoding import Decoding
 from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, PushSource
 from rheos.store import formats
 from tests.runtime.arrivals import arrive
 from tests.runtime.streams import NEW_YEAR, line, lines
+
+STREAM = Decoding(base="http://ex/s")
 
 
 def elements(text: str) -> pa.RecordBatch:
@@ -195,7 +198,7 @@ def test_files_that_have_been_read_go(log: PushLog, monkeypatch: pytest.MonkeyPa
 def test_a_stream_that_is_too_far_behind_takes_no_more(log: PushLog) -> None:
     def push_one(number: int) -> int:
         body = line("a", "p", f"o{number}", number).encode()
-        return accept(log, "http://ex/s", body, "application/n-quads", backlog=200).elements
+        return accept(log, STREAM, body, "application/n-quads", backlog=200).elements
 
     assert [push_one(1), push_one(2)] == [1, 1]
     assert log.backlog == log.position > 200
@@ -211,7 +214,13 @@ def test_a_stream_that_is_too_far_behind_takes_no_more(log: PushLog) -> None:
 def test_who_comes_after_the_end_is_told(log: PushLog) -> None:
     log.close()
     with pytest.raises(Problem) as refused:
-        accept(log, "http://ex/s", line("a", "p", "b", 1).encode(), "application/n-quads", backlog=200)
+        accept(
+            log,
+            STREAM,
+            line("a", "p", "b", 1).encode(),
+            "application/n-quads",
+            backlog=200,
+        )
     assert (refused.value.status, refused.value.detail) == (507, "the stream was taken away")
 
 
@@ -262,7 +271,7 @@ def letters(source: PushSource) -> list[tuple[str, int, str]]:
 
 
 def push_text(log: PushLog, text: str, **clock: int) -> Accepted:
-    return accept(log, "http://ex/s", text.encode(), "application/n-quads", 1 << 20, **clock)
+    return accept(log, STREAM, text.encode(), "application/n-quads", 1 << 20, **clock)
 
 
 def test_elements_too_far_ahead_are_not_taken(log: PushLog) -> None:

@@ -139,6 +139,16 @@ def test_what_cannot_be_decoded_is_refused_by_name(given: dict[str, str], reason
         decoder(**given)
 
 
+@pytest.mark.parametrize("levels", [50, 10_000])
+def test_json_that_is_nested_too_deeply_is_a_dead_letter(levels: int) -> None:
+    """pyoxigraph would take the process with it."""
+    text = '{"http://ex/p": ' * levels + "1" + "}" * levels
+    chunk = decoder(time="arrival").decode(Messages.of([text.encode()], arrival=times(0)), "")
+    deep = [(1, "JSON that is nested deeper than 100 levels is not read")]
+    assert told(chunk) == (deep if levels > 100 else [])
+    assert bool(chunk.elements.num_rows) == (levels <= 100)
+
+
 def test_a_decoder_travels() -> None:
     made = decoder(time="property:http://ex/at", format="trig")
     assert pickle.loads(pickle.dumps(made)) == made

@@ -53,6 +53,7 @@ BENCHMARKS = {
         Benchmark("cqels", ("queries", "sizes", "many", "shapes", "update")),
         Benchmark("events", ("sequence", "average", "classes", "memory")),
         Benchmark("server", ("load",)),
+        Benchmark("mapping", ("construct", "csv", "rml", "context")),
         Benchmark("cluster", ("count", "join", "sequence", "queries"), triples=5_000_000, long=True),
         Benchmark("state", ("state",), live=3_600_000, long=True),
         Benchmark("kafka", ("topic",), triples=5_000_000, long=True),

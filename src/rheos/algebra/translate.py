@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,8 @@ from rheos.syntax import ast
 from rheos.syntax.scope import aggregates, nodes
 
 UNIT = BGP()
+
+_SCHEME = re.compile(r'"[A-Za-z][A-Za-z0-9+.-]*:')
 
 # The timestamp function of the published C-SPARQL engine.
 TIMESTAMP = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
@@ -406,7 +409,7 @@ class Translator:
         raise QuerySyntaxError(message, self.names.text, call.position)
 
     def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
-        if name in ("IRI", "URI"):
+        if name in ("IRI", "URI") and not is_absolute(arguments[0]):
             # A relative argument is resolved against the base, which the algebra no longer knows.
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
         if name == "BNODE" and arguments:
@@ -427,6 +430,14 @@ class Translator:
         grouped, self.grouped = self.grouped, None
         yield
         self.grouped = grouped
+
+
+def is_absolute(text: Expression) -> bool:
+    """Whether a text certainly begins with the scheme of an IRI: then no base can change it."""
+    match text:
+        case Call("CONCAT", (Constant(first), *_)):
+            return _SCHEME.match(first) is not None
+    return False
 
 
 def join(left: Node, right: Node) -> Node:

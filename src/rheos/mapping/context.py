@@ -23,6 +23,7 @@ from rheos.mapping.records import Records, json_records
 from rheos.sources.chunks import BadLine, Chunk
 from rheos.sources.clocks import Clock
 from rheos.sources.decoding import Decoder, Messages, apart, numbers_of
+from rheos.sources.nesting import TOO_DEEP, is_too_deep
 from rheos.store.cutting import split_lines
 from rheos.store.lines import QUADS, Rdf12Error, parse_trusted, reason_of
 
@@ -63,7 +64,7 @@ class ContextDecoder(Decoder):
         place_of[good] = np.arange(len(good))
         time = None if time is None else time.take(pa.array(good))
         triples = Triples(s, p, o, place_of[record], np.arange(len(good)), time)
-        return chunk_of(triples, kept, self.clock, place, first=first)
+        return chunk_of(triples, kept, self.clock, place, first=first, repeats=True)
 
     def _quads(
         self, records: Records, rows: np.ndarray[tuple[int], np.dtype[np.int64]], bad: dict[int, str]
@@ -90,6 +91,8 @@ class ContextDecoder(Decoder):
 
 def context_of(text: str, name: str) -> str:
     """The context in a text: that of a document with @context, or the text itself."""
+    if is_too_deep(text.encode()):
+        raise LoadError(TOO_DEEP, name)
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:

@@ -6,6 +6,7 @@ each step for all records at once, in a DuckDB of this process.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rheos import memory
 from rheos.errors import RheosError
 from rheos.execute.database import failed
-from rheos.mapping.elements import Triples, chunk_of, instantiated
+from rheos.mapping.elements import Triples, chunk_of, instantiated, may_repeat
 from rheos.mapping.items import field_of, item_fields, iterated
-from rheos.mapping.json_fields import json_fields
+from rheos.mapping.json_fields import Fields, json_fields
 from rheos.mapping.metadata import is_metadata, metadata
 from rheos.mapping.records import DELIMITERS, Records, json_records, table_lines, table_records
 from rheos.mapping.rules import ROW, Rule
@@ -37,9 +39,12 @@ _local = threading.local()
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The DuckDB of this thread. A task has one core, and so has its DuckDB."""
+    """The DuckDB of this thread. A task has one core, and so has its DuckDB, with that core's memory."""
     if not hasattr(_local, "connection"):
-        _local.connection = duckdb.connect(config={"threads": 1})
+        most = memory.of_task({}, True, os.cpu_count() or 1)
+        _local.connection = duckdb.connect(
+            config={"threads": 1, "memory_limit": f"{most}B", "temp_directory": str(memory.spill_folder())}
+        )
         _local.connection.execute("SET TimeZone = 'UTC'")
     try:
         yield _local.connection
@@ -94,7 +99,8 @@ class MappedDecoder(Decoder):
     ) -> Chunk:
         records, rules = self._iterated(cursor, records, self._rules_for(place))
         made = [self._triples(cursor, rule, records, blank_prefix) for rule in rules]
-        return chunk_of(_together(made), records, self.clock, place, first=first)
+        repeats = any(may_repeat(rule.template) for rule in rules)
+        return chunk_of(_together(made), records, self.clock, place, first=first, repeats=repeats)
 
     def _rules_for(self, place: str) -> tuple[Rule, ...]:
         """The rules about the records of a file. RML that reads several says which is about which."""
@@ -120,7 +126,7 @@ class MappedDecoder(Decoder):
     def _triples(
         self, cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records, blank_prefix: str
     ) -> Triples:
-        view, origin = _view(cursor, rule, records)
+        view, origin, refused = _view(cursor, rule, records)
         solutions = rule.solutions(cursor, view)
         rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
         if len(rows) > 1 and np.any(np.diff(rows) < 0):  # a join does not keep the order
@@ -138,7 +144,7 @@ class MappedDecoder(Decoder):
             name = self.clock.name
             time = solutions[name].combine_chunks() if name in solutions.column_names else None
             time = pa.nulls(len(rows), pa.string()) if time is None else time
-        return Triples(s, p, o, number, record, time)
+        return Triples(s, p, o, number, record, time, refused)
 
 
 def _own_blanks(column: pa.Array, lines: Microseconds, prefix: str) -> pa.Array:
@@ -160,22 +166,27 @@ def _together(made: Sequence[Triples]) -> Triples:
     order = np.argsort(record[rows], kind="stable")
     s, p, o = (pa.concat_arrays([part[at] for part in made]).take(pa.array(order)) for at in range(3))
     given = [part.time for part in made if part.time is not None]
-    return Triples(s, p, o, rows[order], record, pa.concat_arrays(given) if given else None)
+    time = pa.concat_arrays(given) if given else None
+    refused = tuple({number for part in made for number in part.refused})
+    return Triples(s, p, o, rows[order], record, time, refused)
 
 
-def _view(cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records) -> tuple[str, pa.Array | None]:
-    """SQL of the view that a rule reads, and the record of each of its rows; None if each record is a row."""
+def _view(cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records) -> Fields:
+    """The view that a rule reads: the columns c1, c2, … for the row and the fields."""
     fields = rule.fields
     if rule.items is not None:
-        sql, origin = item_fields(cursor, records, rule.items)
+        found = item_fields(cursor, records, rule.items)
         columns = [f"f{at} AS c{at + 1}" for at in range(1, len(fields) + 1)]
-        return f"SELECT CAST(row AS VARCHAR) AS c1, {', '.join(columns)} FROM ({sql})", origin
+        return found._replace(
+            sql=f"SELECT CAST(row AS VARCHAR) AS c1, {', '.join(columns)} FROM ({found.sql})"
+        )
     own = [name for name in fields if not is_metadata(name)]
     if records.columns is None:
-        sql, origin = json_fields(cursor, records.texts, own)
+        found = json_fields(cursor, records.texts, own)
     else:
-        sql, origin = _column_fields(cursor, records, own), None
-    columns, source = ["CAST(found.row AS VARCHAR) AS c1"], f"({sql}) AS found"
+        found = Fields(_column_fields(cursor, records, own))
+    origin = found.origin
+    columns, source = ["CAST(found.row AS VARCHAR) AS c1"], f"({found.sql}) AS found"
     about = [name for name in fields if is_metadata(name)]
     if about:
         rows = np.arange(len(records)) if origin is None else numbers_of(origin)
@@ -185,7 +196,7 @@ def _view(cursor: duckdb.DuckDBPyConnection, rule: Rule, records: Records) -> tu
     for at, name in enumerate(fields, start=2):
         column = f"about.m{about.index(name) + 1}" if is_metadata(name) else f"found.f{own.index(name) + 1}"
         columns.append(f"{column} AS c{at}")
-    return f"SELECT {', '.join(columns)} FROM {source}", origin
+    return found._replace(sql=f"SELECT {', '.join(columns)} FROM {source}")
 
 
 def _column_fields(cursor: duckdb.DuckDBPyConnection, records: Records, fields: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ rows of it say the same.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import Term, TriplePattern
 from rheos.mapping import moments
+from rheos.mapping.json_fields import TOO_MANY
 from rheos.mapping.moments import NO_TIME
 from rheos.mapping.records import Records
 from rheos.mapping.rules import ITEM, ROW
@@ -31,7 +33,7 @@ _Flags = npt.NDArray[np.bool_]
 
 class Triples(NamedTuple):
     """Triples in the order of their rows: the terms, the row of each, and the record of each row. `time` is a
-    term for each row, if the clock is a field."""
+    term for each row, if the clock is a field. The records of `refused` have too many rows."""
 
     s: pa.Array
     p: pa.Array
@@ -39,6 +41,7 @@ class Triples(NamedTuple):
     row: Microseconds
     record: Microseconds
     time: pa.Array | None = None
+    refused: tuple[int, ...] = ()
 
 
 def instantiated(
@@ -124,12 +127,17 @@ def _iri(column: pa.Array) -> pa.Array:
 # --- times -------------------------------------------------------------------------------------------------
 
 
-def chunk_of(triples: Triples, records: Records, clock: Clock, place: str, *, first: bool) -> Chunk:
-    """The chunk of the triples of records. The records of which nothing is taken are dead letters."""
+def chunk_of(
+    triples: Triples, records: Records, clock: Clock, place: str, *, first: bool, repeats: bool = False
+) -> Chunk:
+    """The chunk of the triples of records. The records of which nothing is taken are dead letters. One row
+    `repeats` triples if it can say the same twice."""
     rows = len(triples.record)
-    faults: dict[int, str] = {}  # by record
+    faults = dict.fromkeys(triples.refused, TOO_MANY)  # by record
     times, timed, without_zone = _times(triples, records, clock, faults)
     kept = timed[triples.row] if rows else np.empty(0, bool)
+    if triples.refused:
+        kept &= ~np.isin(triples.record[triples.row], np.array(triples.refused))
     if clock.kind == "own":  # it says when, and is not what is said
         kept &= ~numbers_of(pc.equal(triples.p, f"<{GENERATED_AT}>")).astype(bool)
     for record in np.unique(triples.record[np.flatnonzero(~timed)]) if rows else ():
@@ -145,8 +153,8 @@ def chunk_of(triples: Triples, records: Records, clock: Clock, place: str, *, fi
     if not len(index):
         batch = no_elements()
     else:
-        if rows > len(records):
-            index = _distinct(triples, index)
+        if repeats or np.any(np.bincount(triples.record) > 1):
+            index = _distinct(triples, index, times)
             record = triples.record[triples.row[index]]
         chosen = pa.array(index)
         terms = triples[:3] if len(index) == len(triples.s) else [term.take(chosen) for term in triples[:3]]
@@ -210,11 +218,26 @@ def _told(
     return times, timed, found.without_zone
 
 
-def _distinct(triples: Triples, index: Microseconds) -> Microseconds:
-    """The first of those triples of a record that are the same."""
+def may_repeat(template: Sequence[TriplePattern]) -> bool:
+    """Whether one solution can give the same triple twice."""
+    return any(
+        all(map(_may_equal, one.terms, other.terms)) for one, other in itertools.combinations(template, 2)
+    )
+
+
+def _may_equal(one: Term, other: Term) -> bool:
+    new = any(isinstance(term, Variable) and term.is_blank for term in (one, other))
+    known = isinstance(one, Constant) and isinstance(other, Constant)
+    return one == other if new or known else True
+
+
+def _distinct(triples: Triples, index: Microseconds, times: Microseconds) -> Microseconds:
+    """The first of those triples of a record that are the same, at the same time."""
     chosen = pa.array(index)
-    record = pa.array(triples.record[triples.row[index]])
-    columns = [record, *(term.take(chosen) for term in triples[:3]), chosen]
-    table = pa.table(columns, ["record", "s", "p", "o", "at"])
-    found = table.group_by(["record", "s", "p", "o"], use_threads=False).aggregate([("at", "min")])["at_min"]
+    rows = triples.row[index]
+    columns = [pa.array(triples.record[rows]), pa.array(times[rows])]
+    columns += [*(term.take(chosen) for term in triples[:3]), chosen]
+    names = ["record", "time", "s", "p", "o"]
+    table = pa.table(columns, [*names, "at"])
+    found = table.group_by(names, use_threads=False).aggregate([("at", "min")])["at_min"]
     return np.sort(numbers_of(found.combine_chunks()))

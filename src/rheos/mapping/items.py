@@ -6,14 +6,16 @@ gives a row for each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.execute.database import run
-from rheos.mapping.json_fields import json_fields, name_of
+from rheos.mapping.json_fields import MOST_ROWS, Fields, json_fields, name_of
 from rheos.mapping.jsonpath import JsonPath
 from rheos.mapping.records import Records
 from rheos.mapping.rules import Items
@@ -55,18 +57,20 @@ def _found(cursor: duckdb.DuckDBPyConnection, records: Records, iterator: JsonPa
     return run(cursor, f"SELECT * FROM ({sql}) WHERE item IS NOT NULL").to_arrow_table()
 
 
-def item_fields(
-    cursor: duckdb.DuckDBPyConnection, records: Records, items: Items
-) -> tuple[str, pa.Array | None]:
-    """SQL that gives the columns row, f1, f2, …: the number of the item, and what each path finds in it; and
-    the record of each row, None if each is one row."""
+def item_fields(cursor: duckdb.DuckDBPyConnection, records: Records, items: Items) -> Fields:
+    """The fields of items: the number of the item, and what each path finds in it."""
     if records.columns is not None:
-        return _columns(cursor, records, items), None
+        return Fields(_columns(cursor, records, items))
     found = _found(cursor, records, items.iterator)
     origin = found["origin"].combine_chunks()
     single = [path for path in items.paths if not path.many]
     many = [path for path in items.paths if path.many]
     cursor.register(_ITEMS, found.append_column("number", pa.array(np.arange(found.num_rows))))
+    refused = _beyond(cursor, many)
+    if refused:
+        kept = pc.invert(pc.is_in(origin, pa.array(refused)))
+        numbered = found.append_column("number", pa.array(np.arange(found.num_rows)))
+        cursor.register(_ITEMS, numbered.filter(kept))
     paths = ", ".join(DUCKDB.string(path.sql) for path in single)
     extracted = f"CAST(json_extract(item, [{paths}]) AS VARCHAR[])" if single else "CAST([] AS VARCHAR[])"
     sql = f"SELECT number, item, {extracted} AS found FROM {_ITEMS}"
@@ -85,7 +89,16 @@ def item_fields(
     for at, path in enumerate(items.paths, start=2):
         value = f"m{many.index(path)}" if path.many else f"found[{single.index(path) + 1}]"
         columns.append(f"{json_term(value)} AS f{at}")
-    return f"SELECT {', '.join(columns)} FROM ({sql})", result
+    return Fields(f"SELECT {', '.join(columns)} FROM ({sql})", result, refused)
+
+
+def _beyond(cursor: duckdb.DuckDBPyConnection, many: Sequence[JsonPath]) -> tuple[int, ...]:
+    """The records whose items would have too many rows."""
+    if not many:
+        return ()
+    lengths = (f"greatest(1, len(json_extract(item, {DUCKDB.string(path.sql)})))" for path in many)
+    rows = f"SELECT origin FROM {_ITEMS} GROUP BY origin HAVING sum({' * '.join(lengths)}) > {MOST_ROWS}"
+    return tuple(row[0] for row in run(cursor, rows).fetchall())
 
 
 def _columns(cursor: duckdb.DuckDBPyConnection, records: Records, items: Items) -> str:
@@ -122,12 +135,15 @@ def field_of(cursor: duckdb.DuckDBPyConnection, records: Records, name: str) -> 
 
 
 def _field(cursor: duckdb.DuckDBPyConnection, texts: pa.Array, name: str) -> pa.Array:
-    sql, origin = json_fields(cursor, texts, [name])
-    found = _terms(cursor, sql)
-    if origin is None:
+    fields = json_fields(cursor, texts, [name])
+    found = _terms(cursor, fields.sql)
+    if fields.origin is None:
         return found
     # Of several values, the first.
-    return found.take(pa.array(np.searchsorted(numbers_of(origin), np.arange(len(texts)))))
+    records, first = np.unique(numbers_of(fields.origin), return_index=True)
+    values = np.full(len(texts), -1)
+    values[records] = first
+    return found.take(pa.array(values, mask=values < 0))
 
 
 def _terms(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Array:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -25,6 +26,9 @@ from rheos.mapping.values import json_term
 from rheos.sql.duckdb import DUCKDB
 
 TEXTS, SPREAD = "texts", "spread"
+# Arrays of one record can be combined in more ways than any machine could bear.
+MOST_ROWS = 100_000
+TOO_MANY = f"the arrays of the record have more than {MOST_ROWS:,} combinations"
 # Keys of other characters, or with escapes, are looked for in the data.
 _ODD_KEY = r'\\|"[^"]*[^A-Za-z0-9_"][^"]*"\s*:'
 _STRING = r'"(?:[^"\\]|\\.)*"\s*:?'
@@ -52,16 +56,22 @@ def name_of(key: str) -> str:
     return _NOT_IN_NAMES.sub("_", key)
 
 
-def json_fields(
-    cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Sequence[str]
-) -> tuple[str, pa.Array | None]:
-    """SQL that gives the columns row, f1, f2, … for JSON texts, which must be right, and the number of the
-    text that each row comes from; None if each text is one row."""
+class Fields(NamedTuple):
+    """SQL that gives the columns row, f1, f2, …, and the number of the record that each row comes from; None
+    if each record is one row. Records with too many rows have none: `refused` are their numbers."""
+
+    sql: str
+    origin: pa.Array | None = None
+    refused: tuple[int, ...] = ()
+
+
+def json_fields(cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Sequence[str]) -> Fields:
+    """The fields of JSON texts, which must be right."""
     cursor.register(TEXTS, pa.table([pa.array(np.arange(len(texts))), texts], ["row", "text"]))
     keys = _keys(cursor, texts, fields)
     paths = {name: list(_paths(name, keys)) for name in fields}
     if not pc.any(pc.match_substring(texts, "[")).as_py():
-        return _at_once(fields, paths), None
+        return Fields(_at_once(fields, paths))
     return _by_level(cursor, fields, paths)
 
 
@@ -106,19 +116,20 @@ def _named(name: str, keys: Mapping[str, list[str]] | None) -> list[str]:
 def _at_once(fields: Sequence[str], paths: Mapping[str, list[tuple[str, ...]]]) -> str:
     every = list(dict.fromkeys(path for name in fields for path in paths[name]))
     number = {path: at for at, path in enumerate(every, start=1)}
-    columns = ["row"]
+    columns, values = ["row"], ["row"]
     for at, name in enumerate(fields, start=1):
-        values = [f"found[{number[path]}]" for path in paths[name]]
-        columns.append(f"{json_term(_first(values))} AS f{at}")
+        values.append(f"{_first([f'found[{number[path]}]' for path in paths[name]])} AS v{at}")
+        columns.append(f"{json_term(f'v{at}')} AS f{at}")
     wanted = ", ".join(_pointer(path) for path in every)
     extracted = f"CAST(json_extract(text, [{wanted}]) AS VARCHAR[])" if every else "CAST([] AS VARCHAR[])"
-    return f"SELECT {', '.join(columns)} FROM (SELECT row, {extracted} AS found FROM {TEXTS})"
+    source = f"SELECT {', '.join(values)} FROM (SELECT row, {extracted} AS found FROM {TEXTS})"
+    return f"SELECT {', '.join(columns)} FROM ({source})"
 
 
 def _by_level(
     cursor: duckdb.DuckDBPyConnection, fields: Sequence[str], paths: Mapping[str, list[tuple[str, ...]]]
-) -> tuple[str, pa.Array]:
-    root = _Level()
+) -> Fields:
+    root, refused = _Level(), list[int]()
     ends = {name: [root.at(path) for path in paths[name]] for name in fields}
     table = run(cursor, f"SELECT row AS origin, text AS n0 FROM {TEXTS}").to_arrow_table()
     pending, count = [root], 0
@@ -137,8 +148,11 @@ def _by_level(
         table = run(
             cursor, f"SELECT * EXCLUDE found, {names} FROM (SELECT *, {values} AS found FROM {SPREAD})"
         ).to_arrow_table()
+        table = _shortened(table, f"n{level.number}")
         for below in following:
-            table = _spread(cursor, table, f"n{below.number}")
+            table = _spread(cursor, table, f"n{below.number}", refused)
+            if not below.keys:
+                table = _shortened(table, f"n{below.number}")
         pending += following
     cursor.register(SPREAD, table.append_column("row", pa.array(np.arange(table.num_rows))))
     columns = ["row"]
@@ -146,14 +160,28 @@ def _by_level(
         values = _first([f"n{level.number}" for level in ends[name]])
         columns.append(f"{json_term(values)} AS f{at}")
     origin = table["origin"].combine_chunks()
-    return f"SELECT {', '.join(columns)} FROM {SPREAD}", origin
+    return Fields(f"SELECT {', '.join(columns)} FROM {SPREAD}", origin, tuple(refused))
 
 
-def _spread(cursor: duckdb.DuckDBPyConnection, table: pa.Table, column: str) -> pa.Table:
+def _shortened(table: pa.Table, column: str) -> pa.Table:
+    """The table without the texts of objects whose keys nobody wants any more: each row would have a copy."""
+    values = table[column].combine_chunks()
+    short = pc.if_else(pc.starts_with(values, "{"), "{}", values)
+    return table.set_column(table.column_names.index(column), column, short)
+
+
+def _spread(cursor: duckdb.DuckDBPyConnection, table: pa.Table, column: str, refused: list[int]) -> pa.Table:
     """The table with a row for each item of the arrays in a column, also of arrays in these. An empty array
-    is no value."""
+    is no value. Records that would have too many rows go to `refused`."""
     while pc.any(pc.starts_with(table[column], "[")).as_py():
         cursor.register(SPREAD, table)
+        length = f"CASE WHEN starts_with({column}, '[') THEN json_array_length({column}) ELSE 1 END"
+        counted = f"SELECT origin FROM {SPREAD} GROUP BY origin HAVING sum({length}) > {MOST_ROWS}"
+        beyond = [row[0] for row in run(cursor, counted).fetchall()]
+        if beyond:
+            refused += beyond
+            table = table.filter(pc.invert(pc.is_in(table["origin"], pa.array(beyond))))
+            cursor.register(SPREAD, table)
         items = (
             f"CASE WHEN {column} = '[]' THEN [NULL] WHEN starts_with({column}, '[')"
             f" THEN CAST(json_extract({column}, '$[*]') AS VARCHAR[]) ELSE [{column}] END"

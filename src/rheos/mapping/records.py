@@ -6,24 +6,28 @@ and then a record a line. What is no record is sorted out here, with the reason.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from rheos.errors import RheosError
 from rheos.execute.database import run
 from rheos.mapping.json_fields import name_of
 from rheos.sources.chunks import BadLine
 from rheos.sources.decoding import Messages, all_bytes, numbers_of
+from rheos.sources.nesting import TOO_DEEP, too_deep
 from rheos.sources.times import Microseconds
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+_QUOTING: dict[str, Literal[0, 3]] = {"csv": csv.QUOTE_MINIMAL, "tsv": csv.QUOTE_NONE}
 _TEXTS = "payloads"
 _SHOWN = 10_000  # characters of a record that a dead letter has
 
@@ -52,6 +56,13 @@ def json_records(cursor: duckdb.DuckDBPyConnection, messages: Messages, *, sprea
     """The records of payloads that are JSON. The items of an array are records, if they shall be `spread`."""
     bad: list[BadLine] = []
     texts, kept = _texts(messages, bad)
+    deep = too_deep(texts)
+    if deep:
+        bad += [
+            BadLine(int(messages.lines[kept[row]]), messages.text(int(kept[row])), TOO_DEEP) for row in deep
+        ]
+        fine = np.delete(np.arange(len(texts)), deep)
+        texts, kept = texts.take(pa.array(fine)), kept[fine]
     if not len(texts):
         return Records(messages, kept, messages.lines[kept], texts, bad=bad)
     cursor.register(_TEXTS, pa.table([texts], ["text"]))
@@ -200,7 +211,12 @@ def _table(
             text = lines[int(row)].as_py().decode(errors="replace")
             bad.append(BadLine(int(number[row]), text[:_SHOWN], "the record is not UTF-8"))
     texts = pc.utf8_rtrim(texts, "\r")
-    names = _names(head, format)
+    try:
+        names = _names(head, format)
+    except (ValueError, csv.Error) as error:
+        for row in np.flatnonzero(fine & ~_blank(texts)):
+            bad.append(BadLine(int(number[row]), texts[int(row)].as_py()[:_SHOWN], str(error)))
+        return None
     if not names:
         return None
     open_quotes = pc.bit_wise_and(pc.count_substring(texts, '"'), 1)
@@ -208,8 +224,7 @@ def _table(
     for row in np.flatnonzero(broken):
         reason = "a quoted field is not closed on its line: a record is one line"
         bad.append(BadLine(int(number[row]), texts[int(row)].as_py()[:_SHOWN], reason))
-    empty = numbers_of(pc.equal(pc.utf8_trim_whitespace(texts), "").cast(pa.int64())).astype(bool)
-    kept = np.flatnonzero(fine & ~broken & ~empty)
+    kept = np.flatnonzero(fine & ~broken & ~_blank(texts))
     table, skipped = _parse(texts.take(pa.array(kept)), names, format)
     for at, reason in skipped:
         bad.append(BadLine(int(number[kept[at]]), texts[int(kept[at])].as_py()[:_SHOWN], reason))
@@ -218,21 +233,21 @@ def _table(
     return Records(messages, owner[kept], number[kept], texts.take(pa.array(kept)), columns, bad)
 
 
+def _blank(texts: pa.Array) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = pc.equal(pc.utf8_trim_whitespace(texts), "").to_numpy(zero_copy_only=False)
+    return found
+
+
 def _names(head: bytes, format: str) -> list[str]:
-    """The names of columns as variables have them."""
+    """The names of columns as variables have them; ValueError if they have none."""
     text = head.decode("utf-8-sig", errors="replace").strip("\r\n")
     if not text.strip():
         return []
-    [row] = pcsv.read_csv(
-        pa.BufferReader(text.encode() + b"\n"),
-        pcsv.ReadOptions(autogenerate_column_names=True),
-        _parse_options(format),
-        pcsv.ConvertOptions(strings_can_be_null=False, null_values=[]),
-    ).to_pylist()
-    names = [name_of(str(value).strip()) for value in row.values()]
+    rows = list(csv.reader([text], delimiter=DELIMITERS[format], quoting=_QUOTING[format], strict=True))
+    names = [name_of(value.strip()) for value in rows[0]]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise RheosError(f"two columns have the same name: {', '.join(sorted(twice))}")
+        raise ValueError(f"two columns have the same name: {', '.join(sorted(twice))}")
     return names
 
 

@@ -13,6 +13,7 @@ import pyoxigraph as ox
 from rheos import iris, terms
 from rheos.algebra.expressions import Call, Constant, Expression, Variable
 from rheos.algebra.nodes import Extend, Node, Term, TriplePattern
+from rheos.algebra.translate import is_absolute
 from rheos.errors import LoadError
 from rheos.mapping.jsonpath import JsonPath
 from rheos.mapping.rml_graph import TermMap, TriplesMap, read_rml
@@ -125,6 +126,8 @@ class _Builder:
 
     def _iri(self, text: Expression) -> Expression:
         """An IRI; what is relative has the base before it, as RML has it."""
+        if is_absolute(text):
+            return Call("IRI", (text,))
         base = Constant(terms.literal(self._base))
         nothing = Constant(terms.literal(iris.DEFAULT_BASE))
         absolute = Call("REGEX", (text, Constant(terms.literal(_ABSOLUTE))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -118,9 +119,15 @@ def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
 
 def read_records(body: bytes, format: str | None, decoding: Decoding) -> Chunk:
     """Read records that are not RDF. Those of NDJSON are a line each."""
-    decoder = decoding.decoder(format)
+    decoder = _decoder(decoding, format)
     lines = split_lines(body).cast(pa.binary()) if format == "ndjson" else pa.array([body], pa.binary())
     return _decoded(decoder, lines)
+
+
+@lru_cache(maxsize=64)
+def _decoder(decoding: Decoding, format: str | None) -> Decoder:
+    """A mapping takes longer to compile than to apply to some records."""
+    return decoding.decoder(format)
 
 
 def read_rdf(body: bytes, format: ox.RdfFormat, decoding: Decoding) -> Chunk:

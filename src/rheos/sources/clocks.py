@@ -31,8 +31,15 @@ class Clock:
         """True if the time comes with the message and is not said in it."""
         return self.kind in ("message", "arrival")
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str | None:
+        """As a user writes it."""
+        if self.kind == "own":
+            return None
         return f"{self.kind}:{self.name}" if self.kind in ("field", "property") else self.kind
+
+    def __str__(self) -> str:
+        return self.text or "what the elements say"
 
 
 OWN = Clock()

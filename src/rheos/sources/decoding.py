@@ -189,6 +189,9 @@ class RdfDecoder(Decoder):
         if self.clock.kind == "field":
             raise RheosError(f"RDF has no fields: the time cannot be {self.clock}; say property:IRI")
 
+    def reading(self, format: str) -> Decoder:
+        return decoder(None, self.clock.text, format, base=self.base)
+
     def decode(self, messages: Messages, blank_prefix: str, place: str = "", *, first: bool = False) -> Chunk:
         moments, untimed = outside_times(messages, self.clock)
         kinds = self._kinds(messages)

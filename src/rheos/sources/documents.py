@@ -19,6 +19,7 @@ from rheos.sources import times
 from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
 from rheos.sources.clocks import GENERATED_AT as GENERATED_AT_TIME
 from rheos.sources.clocks import OWN, Clock
+from rheos.sources.nesting import TOO_DEEP, is_too_deep
 from rheos.store import formats
 from rheos.store.cutting import rename_blanks
 from rheos.store.lines import Rdf12Error, exact_term, reason_of
@@ -74,6 +75,8 @@ def read_document(
     """
     format = format or formats.by_path(path)
     base = None if format == formats.N_QUADS else base or "file://" + os.path.abspath(path)
+    if format == formats.JSON_LD and is_too_deep(data):
+        return Chunk(no_elements(), path, bad=(BadLine(0, "", TOO_DEEP),))
     try:
         quads = list(ox.parse(data, format, base_iri=base))
         terms = [[exact_term(term) for term in (q.subject, q.predicate, q.object)] for q in quads]

@@ -83,6 +83,8 @@ def open_source(
     if isinstance(given, str | os.PathLike):
         text = os.fspath(given)
         if text == STANDARD_INPUT:
+            if mapping is None and time is not None:
+                raise RheosError("lines of standard input have a time each, unless they have a mapping")
             return Spool(str(spool), prefix, record_files(decoding, "standard input"))
         match = _SCHEME.fullmatch(text)
         if match and match[1].lower() == "file":
