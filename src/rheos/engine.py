@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rheos.runtime.driver.loop import Writer
     from rheos.runtime.driver.metrics import Metrics
     from rheos.runtime.driver.service import Streaming
-    from rheos.runtime.state.journal import Sink
+    from rheos.runtime.state.journal import Target
     from rheos.sources.base import Source
     from rheos.sources.push import PushLog
 
@@ -239,14 +239,14 @@ class Engine:
             statement = compile_query(plan, executor.dialect)
             table = executor.run(statement)
         if isinstance(plan.form, Ask):
-            return Result.ask(table.num_rows > 0)
+            return Result.ask(table.num_rows > 0, dataframe=self.dataframe)
         prefixes = Names.of(tree, base or self.base).prefixes
         return Result(
             KINDS[type(plan.form)],
             statement.columns,
             table,
             prefixes=prefixes,
-            dataframe=lambda: self.dataframe(table),
+            dataframe=self.dataframe,
         )
 
     def explain(
@@ -427,7 +427,7 @@ class Engine:
         if self._streaming is not None:
             self._streaming.stop()
 
-    def stream_to(self, output: Sink, writer: Writer) -> None:
+    def stream_to(self, output: Target, writer: Writer) -> None:
         """Have all answers written to `output`, in the form that the writer gives them."""
         self.streaming.stream_to(output, writer)
 

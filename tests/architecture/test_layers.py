@@ -20,8 +20,9 @@ RULES = {
     "sql": ("execute", "store", "sources", "runtime", "server", "cli"),
     "store": ("sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
-    "sources": ("runtime", "server", "cli"),
-    "mapping": ("runtime", "server", "cli"),
+    "sources": ("runtime", "sinks", "server", "cli"),
+    "mapping": ("runtime", "sinks", "server", "cli"),
+    "sinks": ("sources", "mapping", "runtime", "server", "cli"),
     "answers": ("execute", "store", "sources", "runtime", "server", "cli"),
     "runtime": ("server", "cli", "demo"),
     "runtime.state": (

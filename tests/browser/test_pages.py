@@ -294,3 +294,22 @@ def test_pages_fit_a_phone_light_and_dark(browser: Browser, site: Site, scheme: 
     other = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", other)[:3])) > 600) == (scheme == "dark")
     context.close()
+
+
+def test_answers_come_over_a_websocket(page: Page, site: Site) -> None:
+    """A script of a page of this server may open one; it goes on where another one has ended."""
+    page.goto("/")
+    listen = """after => new Promise((resolve, reject) => {
+        const found = [];
+        const socket = new WebSocket(`ws://${location.host}/counts/ws${after ? "?after=" + after : ""}`);
+        socket.onmessage = event => {
+            found.push(JSON.parse(event.data));
+            if (found.length == 3) { socket.close(); resolve(found); }
+        };
+        socket.onerror = () => reject(new Error("it was refused"));
+    })"""
+    first = page.evaluate(listen, 0)
+    assert {answer["query"] for answer in first} == {"counts"}
+    assert all(int(answer["row"]["cars"]["value"]) > 0 for answer in first)
+    again = page.evaluate(listen, first[0]["id"])
+    assert again[:2] == first[1:]

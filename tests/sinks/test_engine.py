@@ -201,3 +201,18 @@ def test_a_sink_is_named_once(spark: SparkSession, tmp_path: Path) -> None:
         query = engine.register(COUNTS).to(f"{tmp_path}/a.csv")
         with pytest.raises(RheosError, match=r"go to .* already"):
             query.to(f"{tmp_path}/a.csv")
+
+
+def test_one_shot_answers_are_typed_on_demand(spark: SparkSession) -> None:
+    with Engine(spark) as engine:
+        text = 'SELECT ?n ?t ?T { VALUES (?n ?t ?T) { (1 "x"@en <http://ex/a>) (2.5 "y" UNDEF) } }'
+        result = engine.query(text)
+        assert dict(result.dataframe.dtypes) == {"n": "string", "t": "string", "T": "string"}
+        frame = result.typed_dataframe()
+        assert frame.dtypes == [("n", "double"), ("t", "string"), ("T_2", "string")]
+        assert sorted(map(tuple, frame.collect())) == [(1.0, "x", "http://ex/a"), (2.5, "y", None)]
+        terms = result.typed_dataframe(terms=True).where("n.value = '1'").select("t.lang", "T_2.type")
+        assert [tuple(row) for row in terms.collect()] == [("en", "uri")]
+        assert [tuple(row) for row in engine.query("ASK {}").typed_dataframe().collect()] == [(True,)]
+        graph = engine.query("CONSTRUCT { <http://ex/a> <http://ex/p> 'b' } {}").typed_dataframe()
+        assert [tuple(row) for row in graph.collect()] == [("<http://ex/a>", "<http://ex/p>", '"b"')]

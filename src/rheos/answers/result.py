@@ -43,7 +43,7 @@ class Result:
         *,
         boolean: bool | None = None,
         prefixes: Mapping[str, str] | None = None,
-        dataframe: Callable[[], DataFrame] | None = None,
+        dataframe: Callable[[pa.Table], DataFrame] | None = None,
     ) -> None:
         self.kind: Kind = kind
         self.variables = list(TRIPLE_COLUMNS if kind in ("construct", "describe") else variables)
@@ -59,7 +59,7 @@ class Result:
         table: pa.Table | Callable[[], pa.Table],
         *,
         prefixes: Mapping[str, str] | None = None,
-        dataframe: Callable[[], DataFrame] | None = None,
+        dataframe: Callable[[pa.Table], DataFrame] | None = None,
     ) -> Result:
         """Solutions: one string column for each variable, NULL where it is unbound.
 
@@ -68,8 +68,8 @@ class Result:
         return cls("select", variables, table, prefixes=prefixes, dataframe=dataframe)
 
     @classmethod
-    def ask(cls, boolean: bool) -> Result:
-        return cls("ask", boolean=boolean)
+    def ask(cls, boolean: bool, *, dataframe: Callable[[pa.Table], DataFrame] | None = None) -> Result:
+        return cls("ask", boolean=boolean, dataframe=dataframe)
 
     @classmethod
     def graph(
@@ -78,7 +78,7 @@ class Result:
         table: pa.Table | Callable[[], pa.Table],
         *,
         prefixes: Mapping[str, str] | None = None,
-        dataframe: Callable[[], DataFrame] | None = None,
+        dataframe: Callable[[pa.Table], DataFrame] | None = None,
     ) -> Result:
         """Triples: three string columns, whatever their names."""
         return cls(kind, TRIPLE_COLUMNS, table, prefixes=prefixes, dataframe=dataframe)
@@ -104,9 +104,23 @@ class Result:
     @property
     def dataframe(self) -> DataFrame:
         """The answer as a Spark DataFrame with the columns of `arrow`."""
+        return self._frame(self.arrow)
+
+    def typed_dataframe(self, *, terms: bool = False) -> DataFrame:
+        """The same with a typed column for each variable: numbers, booleans, times and strings as
+        `rheos.answers.typed` says, or with `terms` a struct of type, value, datatype and lang. A name that
+        Spark takes for another one gets a number."""
+        from rheos.answers.continuous import QueryInfo
+        from rheos.answers.typed import Columns, unlike
+
+        query = QueryInfo("query", self.kind, () if self._is_graph else tuple(self.variables))
+        columns = Columns(terms=terms).values(query, self.arrow.columns)
+        return self._frame(pa.table(columns, names=unlike(self.arrow.column_names)))
+
+    def _frame(self, table: pa.Table) -> DataFrame:
         if self._dataframe is None:
             raise RheosError("this result is not connected to Spark; use .arrow")
-        return self._dataframe()
+        return self._dataframe(table)
 
     @cached_property
     def rows(self) -> list[dict[str, AnyTerm]]:

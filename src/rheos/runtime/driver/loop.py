@@ -35,7 +35,7 @@ from rheos.runtime.driver.static_tables import StaticTables, Unfilled
 from rheos.runtime.driver.topics import Topics
 from rheos.runtime.driver.watch import Stream, Watch
 from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
-from rheos.runtime.state.journal import Journal, Sink
+from rheos.runtime.state.journal import Journal, Target
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.worker.batch import Report
@@ -69,9 +69,9 @@ class Writer(Protocol):
 class Output:
     """Where answers and dead letters go, beside the handles; letters as lines of JSON."""
 
-    sink: Sink | None = None
+    target: Target | None = None
     writer: Writer | None = None
-    letters: Sink | None = None
+    letters: Target | None = None
 
 
 @dataclass
@@ -421,19 +421,19 @@ class Loop:
     def _is_current(self, handle: Handle) -> bool:
         return self.registry.handles.get(handle.name) is handle and self.registry.runs(handle.name)
 
-    def _sinks(self) -> dict[str, Sink | None]:
-        return {"answers": self.output.sink, "letters": self.output.letters}
+    def _targets(self) -> dict[str, Target | None]:
+        return {"answers": self.output.target, "letters": self.output.letters}
 
     def _emit(self, number: int, said: Mapping[str, bytes]) -> None:
-        for channel, sink in self._sinks().items():
-            if sink is not None:
-                self.journal.emit(number, channel, said.get(channel, b""), sink)
+        for channel, target in self._targets().items():
+            if target is not None:
+                self.journal.emit(number, channel, said.get(channel, b""), target)
 
     def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
         """Have gone out what the last batch said, and nothing behind it."""
-        for channel, sink in self._sinks().items():
-            if sink is not None:
-                self.journal.emit_again(number, channel, lengths.get(channel), sink)
+        for channel, target in self._targets().items():
+            if target is not None:
+                self.journal.emit_again(number, channel, lengths.get(channel), target)
 
     def _record(self) -> dict[str, Any]:
         """What is true after the last batch."""
@@ -443,7 +443,7 @@ class Loop:
             "segments": {name: asdict(segments) for name, segments in self.segments.items()},
             **self.registry.described(),
             "failures": {**self.registry.failures(), **self._failing},
-            "lengths": self.journal.lengths(self._sinks()),
+            "lengths": self.journal.lengths(self._targets()),
         }
 
     def _recover(self) -> None:

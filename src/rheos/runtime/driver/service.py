@@ -264,8 +264,8 @@ class Streaming:
             reason, *_ = str(error).splitlines() or [type(error).__name__]
             raise UnsupportedError(f"the query cannot be evaluated: {reason}", tree.text, where) from error
 
-    def stream_to(self, sink: Any, writer: Writer) -> None:
-        self.output.sink, self.output.writer = sink, writer
+    def stream_to(self, target: Any, writer: Writer) -> None:
+        self.output.target, self.output.writer = target, writer
 
     def check_topic(self, url: str) -> None:
         """LoadError if Kafka does not know the topic of a URL; EnvironmentFault without the connector."""

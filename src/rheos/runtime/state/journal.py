@@ -47,7 +47,7 @@ _PATIENCE = 10.0  # seconds to wait for files to be taken away, at the end
 _COUNT = struct.Struct("<qq")  # a batch, and how many of its bytes are out
 
 
-class Sink(Protocol):
+class Target(Protocol):
     """Where bytes go: a pipe, or anything else that takes them."""
 
     def write(self, data: bytes, /) -> object: ...
@@ -56,8 +56,8 @@ class Sink(Protocol):
 
 
 @runtime_checkable
-class FileSink(Sink, Protocol):
-    """A sink that is a file, which can be cut back."""
+class FileTarget(Target, Protocol):
+    """A target that is a file, which can be cut back."""
 
     def length(self) -> int | None:
         """How many bytes it has, all of them on the disk; None if it turns out to be no file."""
@@ -139,34 +139,36 @@ class Journal:
     def said(self, number: int, channel: str) -> bytes:
         return self.store.read(f"batches/{number}.{channel}") or b""
 
-    def lengths(self, sinks: Mapping[str, Sink | None]) -> dict[str, int | None]:
-        """How long each of the sinks is that is a file; for the record of the batch that comes next."""
+    def lengths(self, targets: Mapping[str, Target | None]) -> dict[str, int | None]:
+        """How long each of the targets is that is a file; for the record of the batch that comes next."""
         if not self.durable:
             return {}
-        return {channel: sink.length() for channel, sink in sinks.items() if isinstance(sink, FileSink)}
+        return {
+            channel: target.length() for channel, target in targets.items() if isinstance(target, FileTarget)
+        }
 
-    def emit_again(self, number: int, channel: str, length: int | None, sink: Sink) -> None:
+    def emit_again(self, number: int, channel: str, length: int | None, target: Target) -> None:
         """Write what the last batch says, after a crash: to a file that had some length before it."""
         if self._out.get(channel) == number:
             return  # by this very process
         data = self.said(number, channel)
-        if length is None or not isinstance(sink, FileSink):
-            self.emit(number, channel, data, sink)
+        if length is None or not isinstance(target, FileTarget):
+            self.emit(number, channel, data, target)
             return
-        sink.cut(length)
-        sink.write(data)
-        sink.flush()
+        target.cut(length)
+        target.write(data)
+        target.flush()
 
-    def emit(self, number: int, channel: str, data: bytes, sink: Sink) -> None:
-        """Write what a batch says to its sink, but for the part that has gone out already."""
+    def emit(self, number: int, channel: str, data: bytes, target: Target) -> None:
+        """Write what a batch says to its target, but for the part that has gone out already."""
         start = _COUNT.size * CHANNELS.index(channel)
         batch, out = _COUNT.unpack_from(self._emitted, start)
         out = out if batch == number else 0
         view = memoryview(data)
         while out < len(data):
             piece = view[out : out + PIECE] if self.durable else view[out:]
-            sink.write(bytes(piece))
-            sink.flush()
+            target.write(bytes(piece))
+            target.flush()
             out += len(piece)
             _COUNT.pack_into(self._emitted, start, number, out)
         _COUNT.pack_into(self._emitted, start, number, out)
