@@ -24,7 +24,7 @@ from tests.sources.test_kafka import COUNT, ENDING, STREAM, readings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+
 PATIENCE = 300.0
 
 
@@ -109,6 +109,7 @@ def by_instant(lines: list[str]) -> list[str]:
     return sorted(lines)
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     found = readings(6000)
     topic = kafka.topic(spark, partitions=3)
@@ -123,6 +124,7 @@ def test_the_driver_is_killed_again_and_again(kafka: Kafka, spark: SparkSession,
     assert by_instant(run.lines()) == by_instant(expected(tmp_path, found))
 
 
+@pytest.mark.slow
 def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     found = readings(3000)
     topic = broker.topic(spark, partitions=3)
@@ -150,6 +152,7 @@ def test_the_broker_is_killed_while_streams_flow(broker: Kafka, spark: SparkSess
     assert run.errors().count("no broker answers") == 1
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line_ends_where_the_topic_ended(
     kafka: Kafka, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -161,3 +164,36 @@ def test_a_run_from_the_command_line_ends_where_the_topic_ended(
     done = rheos("run", tmp_path / "counts.rq", "--stream", f"{STREAM}={url}", "--quiet")
     assert done.status == 0, done.err
     assert by_instant(done.out.splitlines()) == by_instant(expected(tmp_path, found))
+
+
+@pytest.mark.slow
+def test_a_connector_that_cannot_be_had_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An own session asks for the connector of the installed Spark, and takes no other."""
+    found = artifacts.connector()
+    if found.version == found.wanted:
+        pytest.skip("Maven Central has the connector of this Spark")
+    monkeypatch.delenv(KAFKA_JARS)
+    (tmp_path / "counts.rq").write_text(COUNT)
+    done = rheos("run", tmp_path / "counts.rq", "--stream", f"{STREAM}=kafka://127.0.0.1:1/t")
+    coordinates = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{found.wanted}"
+    done.faulted(coordinates, "could not be fetched from Maven Central", KAFKA_JARS)
+
+
+@pytest.mark.slow
+def test_a_given_session_without_the_connector_is_told_its_coordinates() -> None:
+    program = f"""
+from pyspark.sql import SparkSession
+from rheos import Engine
+settings = {{"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}}
+spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+with Engine(spark) as engine:
+    engine.add_stream({STREAM!r}, "kafka://127.0.0.1:1/t")
+    engine.register({COUNT!r})
+    try:
+        engine.run(timeout=5)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.startswith("EnvironmentFault"), done.stderr
+    assert f"org.apache.spark:spark-sql-kafka-0-10_2.13:{artifacts.connector().wanted}" in done.stdout

@@ -16,7 +16,8 @@ from rheos.sources.receivers import base
 from tests.runtime.streams import line
 from tests.server.city import City, values, wait
 from tests.server.conftest import client
-from tests.services.kafka import Kafka
+from tests.services import artifacts
+from tests.services.kafka import Kafka, new_broker
 from tests.services.mosquitto import Mosquitto
 from tests.services.processes import HOST, free_port
 from tests.services.web import Headers, Reply, web
@@ -115,3 +116,29 @@ def test_topics_come_and_go_while_others_flow(spark: SparkSession, kafka: Kafka,
         assert city.http.delete("/two").status_code == 204
         kafka.write(spark, first, [(0, line("s", "p", "e", 3).encode())])
         wait(lambda: city.stream("one")["elements"] == 3, "the third element")
+
+
+@pytest.mark.slow
+def test_a_server_waits_for_a_broker_that_is_down_when_it_starts(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "broker").mkdir()
+    try:
+        broker = new_broker(tmp_path / "broker")
+    except artifacts.Missing as missing:
+        pytest.skip(str(missing))
+    broker.start()
+    topic = broker.topic(spark)
+    broker.write(spark, topic, [(0, line("s", "p", "a", 1).encode())])
+    broker.stop()
+    impatient = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000"}
+    source = StreamConfig("one", broker.url(topic, startingOffsets="earliest"), options=impatient)
+    try:
+        with serving(spark, tmp_path, streams=(source, StreamConfig("pushed"))) as city:
+            wait(lambda: city.http.get("/health").json()["status"] == "failing", "that it is told")
+            assert "Kafka does not answer" in city.http.get("/health").json()["detail"]
+            city.push("pushed", line("s", "p", "x", 1))  # which is on the disk
+            broker.start()
+            wait(lambda: city.http.get("/health").json()["status"] == "ok", "that all is well")
+            wait(lambda: city.stream("one")["elements"] == 1, "the element of the topic")
+            wait(lambda: city.stream("pushed")["elements"] == 1, "the element that was pushed")
+    finally:
+        broker.stop()

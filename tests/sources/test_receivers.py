@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -467,8 +468,6 @@ def test_what_a_url_of_mqtt_cannot_say(path: str, words: str) -> None:
 
 
 def test_a_password_is_an_option(tmp_path: Path) -> None:
-    import subprocess
-
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     broker = new_mosquitto(folder)
@@ -485,6 +484,42 @@ def test_a_password_is_an_option(tmp_path: Path) -> None:
         with running(broker.url("a"), tmp_path / "log", options=options) as found:
             connected(found)
             with publishing(broker, **options) as publisher:
+                publisher.send("a", text("one"))
+            found.has("one")
+    finally:
+        broker.stop()
+
+
+def test_tls_with_a_certificate_of_our_own(tmp_path: Path) -> None:
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    broker = new_mosquitto(folder)
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    command += ["-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    key.chmod(0o644)
+    secure = free_port()
+    broker.more = f"listener {secure} {HOST}\ncafile {certificate}\ncertfile {certificate}\nkeyfile {key}\n"
+    broker.start()
+    url = f"mqtts://{HOST}:{secure}/a"
+    try:
+        with running(url, tmp_path / "log") as found:
+            wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
+        with running(url, tmp_path / "log", options={"ca": str(certificate)}) as found:
+            connected(found)
+            with publishing(broker) as publisher:
                 publisher.send("a", text("one"))
             found.has("one")
     finally:

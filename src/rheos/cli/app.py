@@ -44,6 +44,7 @@ from rheos.cli.options import (
     SinkFullOption,
     SinkLimitOption,
     SinkOptionsOption,
+    SourceOptionsOption,
     StreamOption,
     TextOption,
     TextsOption,
@@ -138,6 +139,7 @@ def run(
     query: QueriesArgument = None,
     text: TextsOption = None,
     stream: StreamOption = None,
+    options: SourceOptionsOption = None,
     mapping: MappingsOption = None,
     time: TimesOption = None,
     data: DataOption = None,
@@ -166,13 +168,14 @@ def run(
     Without --follow it ends when the streams end. Queries without a stream are answered at once.
     """
     from rheos.cli.outputs import outputs
-    from rheos.cli.run import Run, read_queries, run
+    from rheos.cli.run import Run, read_options, read_queries, run
 
     with reported():
         streams = named_streams(stream)
         sources = read_queries(query or [], text or [], streams)
-        options = Run(
+        chosen = Run(
             streams=streams,
+            source_options=read_options(named_values(options, "--options", "FILE", streams)),
             mappings=named_values(mapping, "--mapping", "FILE", streams),
             times=named_values(time, "--time", "TIME", streams),
             data=data or [],
@@ -193,7 +196,7 @@ def run(
             batch_size=batch_size,
             quiet=quiet,
         )
-        run(sources, options)
+        run(sources, chosen)
 
 
 @app.command(

@@ -263,7 +263,16 @@ StreamOption = Annotated[
         "--stream",
         "-s",
         metavar="IRI=SOURCE",
-        help="Where a stream comes from: a file, a directory, a quoted glob, - for standard input, or a URL. "
+        help="Where a stream comes from: a file, a directory, a quoted glob, - for standard input, or a URL: "
+        "kafka://, mqtt://, poll+http://, sse+http://, ws://. Repeatable.",
+    ),
+]
+SourceOptionsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--options",
+        metavar="IRI=FILE",
+        help="What does not belong into the URL of a stream, such as passwords and certificates, in TOML. "
         "Repeatable.",
     ),
 ]
@@ -328,8 +337,8 @@ AheadOption = Annotated[
     typer.Option(
         "--ahead",
         metavar="TIME",
-        help="How far ahead of the clock an element of a live stream (standard input, --follow) may be: 1h. "
-        "Default: any time.",
+        help="How far ahead of the clock an element of a live stream (a broker, the Web, standard input, "
+        "--follow) may be. Default: 1h for brokers and the Web, else any time.",
     ),
 ]
 IdleOption = Annotated[

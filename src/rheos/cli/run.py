@@ -7,6 +7,7 @@ the form that a `Formatter` gives them.
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from rheos.cli.place import Terminal, chosen_format, opened, terminal_width
 from rheos.cli.progress import progress
 from rheos.cli.session import Source, load, read_query
 from rheos.cli.startup import keep_pandas_out
-from rheos.errors import EnvironmentFault, QuerySyntaxError, RheosError
+from rheos.errors import EnvironmentFault, LoadError, QuerySyntaxError, RheosError
 from rheos.iris import DEFAULT_BASE
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Run:
     """The options of the command."""
 
     streams: list[tuple[str, str]]
+    source_options: dict[str, dict[str, str]]
     mappings: dict[str, str]
     times: dict[str, str]
     data: list[str]
@@ -82,6 +84,23 @@ def read_queries(paths: list[str], texts: list[str], streams: list[tuple[str, st
     if paths.count("-") + sum(source == "-" for _, source in streams) > 1:
         raise typer.BadParameter("standard input (-) can be read only once", param_hint="QUERY")
     return [*(read_query(path, None) for path in paths), *(read_query(None, text) for text in texts)]
+
+
+def read_options(files: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The options of sources, from their files. What a file says is never repeated: it may be a secret."""
+    found = {}
+    for iri, file in files.items():
+        try:
+            content = tomllib.loads(Path(file).read_text())
+        except OSError as error:
+            raise LoadError(error.strerror or str(error), file) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise LoadError(f"this is not TOML: {error}", file) from None
+        wrong = [name for name, value in content.items() if not isinstance(value, str)]
+        if wrong:
+            raise LoadError(f'the option {wrong[0]} is a text: {wrong[0]} = "…"', file)
+        found[iri] = content
+    return found
 
 
 def run(sources: Sequence[Source], options: Run) -> None:
@@ -137,6 +156,7 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
                 idle=options.idle and options.idle / 1e6,
                 follow=options.follow,
                 ahead="auto" if options.ahead is None else options.ahead,
+                options=options.source_options.get(iri),
                 mapping=options.mappings.get(iri),
                 time=options.times.get(iri),
             )
