@@ -33,7 +33,7 @@ from rheos.runtime.driver.watch import Stream
 from rheos.runtime.languages import understand
 from rheos.runtime.operator import Operator
 from rheos.runtime.plan import Registered
-from rheos.runtime.sharding import Way
+from rheos.runtime.sharding import Way as ShardBy
 from rheos.runtime.state.journal import Journal, OutputFile
 from rheos.sinks.opening import Surroundings
 from rheos.sources.ahead import HOUR
@@ -74,7 +74,7 @@ class Streaming:
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         shards: int | None = None,
-        shard_by: Way | None = None,
+        shard_by: ShardBy | None = None,
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
