@@ -93,7 +93,7 @@ class Site:
         assert stream.log is not None
         stamp = f'"{now}"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
         body = "".join(f"{triple} {stamp} .\n" for triple in triples)
-        assert not accept(stream.log, stream.iri, body.encode(), "application/n-quads", 1 << 30).bad
+        assert not accept(stream.log, stream.decoding, body.encode(), "application/n-quads", 1 << 30).bad
 
 
 def text(value: str) -> str:

@@ -111,6 +111,39 @@ def test_a_query_is_written_mended_tried_and_registered(page: Page, site: Site) 
     assert "mine" not in site.host.queries
 
 
+MAPPING = """\
+PREFIX : <http://ex/>
+CONSTRUCT { ?sensor :temperature ?temperature }
+WHERE { BIND(IRI(CONCAT("http://ex/sensor/", STR(?id))) AS ?sensor) }"""
+
+
+def test_a_stream_is_made_after_its_mapping_was_tried(page: Page, site: Site) -> None:
+    page.goto("/")
+    page.click("text=New stream")
+    page.wait_for_url("**/new-stream")
+    page.fill("#name", "rooms")
+    page.fill("#mapping", MAPPING.replace("BIND(", "BIND"))
+    page.fill("#time", "field:at")
+    page.fill("#records", f'{{"id": 7, "temperature": "{SCRIPT}", "at": "2026-01-01T00:00:05Z"}}')
+    page.click("#preview")
+    expect(page.locator("#problem")).to_contain_text("line 3, column")
+    page.fill("#mapping", MAPPING)
+    page.click("#preview")
+    expect(page.locator("#elements")).to_contain_text(
+        f'<http://ex/sensor/7> <http://ex/temperature> "{SCRIPT}"'
+    )
+    expect(page.locator("#count")).to_have_text("1 element")
+    expect(page.locator("#problem")).to_be_hidden()
+    page.fill("#records", '{"id": 7, "temperature": 21.5}')
+    page.click("#preview")
+    expect(page.locator("#bad")).to_contain_text("record 1")
+    assert "rooms" not in site.host.streams
+    page.click("#make")
+    page.wait_for_url("**/page/rooms")
+    assert site.host.streams["rooms"].described == {"mapping": MAPPING, "time": "field:at"}
+    site.host.delete_stream("rooms")
+
+
 def test_the_text_at_the_click_is_registered(page: Page, site: Site) -> None:
     page.goto("/new")
     page.fill("#editor", WRONG)

@@ -58,6 +58,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     routes = [
         at("/", GET=pages.overview),
         at("/new", GET=pages.new),
+        at("/new-stream", GET=pages.new_stream),
         Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
         at("/health", GET=host.health.report),

@@ -40,8 +40,8 @@ DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
 # The server itself has these addresses.
-RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "openapi.json", "page", "preview", "queries"}
-RESERVED |= {"robots.txt", "sparql", "static", "streams", "trdf"}
+RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "new-stream", "openapi.json", "page"}
+RESERVED |= {"preview", "queries", "robots.txt", "sparql", "static", "streams", "trdf"}
 
 T = TypeVar("T")
 

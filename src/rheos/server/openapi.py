@@ -269,6 +269,7 @@ _PREVIEW = Operation(
 PATHS: dict[str, dict[str, Operation]] = {
     "/": _get("What there is, as a page", _PAGE),
     "/new": _get("A page to write a query", _PAGE),
+    "/new-stream": _get("A page to make a stream and try its mapping", _PAGE),
     **_linked("/{name}", "What is in the window of a stream"),
     **_linked("/{name}/{moment}", "A moment of a stream"),
     **_linked("/{name}/physical/{size}", "The last triples of a stream"),

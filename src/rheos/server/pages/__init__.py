@@ -4,6 +4,7 @@ The rest of the server uses only `handlers.py`. Its `Pages` has the handlers of 
 
     /                                   Pages.overview
     /new                                Pages.new        (where a query is written)
+    /new-stream                         Pages.new_stream (where a stream is made, and its mapping tried)
     /page/{name}                        Pages.named      (a stream, or a query)
     /page/{name}/{moment}               Pages.moment
     /page/{name}/physical/{size}        Pages.window
@@ -17,8 +18,9 @@ of `/static`.
 The scripts read what any client may read (docs/server.md, /openapi.json): /streams and /queries every
 second, /{name}/plan, /{name}/answers and then /{name}/events. The editor sends texts to POST /check.
 Scripts put data into `textContent` and attributes, never into HTML. They are modules without a build step:
-`common.js` for all pages, one for each page (`overview.js`, `stream.js`, `query.js`, `editor.js`), and the
-parts that these share: `answers.js` (a live table), `chart.js`, `timeline.js`, `plan.js`, `highlight.js`.
+`common.js` for all pages, one for each page (`overview.js`, `stream.js`, `query.js`, `editor.js`,
+`new-stream.js`), and the parts that these share: `answers.js` (a live table), `chart.js`, `timeline.js`,
+`plan.js`, `highlight.js`.
 `uplot/` is uPlot as npm has it, with its licence.
 
 Writing, also POST /check, needs `Authorization: Bearer TOKEN` where the configuration has a token. The page

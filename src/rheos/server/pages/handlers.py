@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +20,7 @@ from rheos.errors import RheosError
 from rheos.server import graphs, windows
 from rheos.server.host import Host, Query
 from rheos.server.linked import HTML, Linked, read_moment, read_window
+from rheos.server.models import Records
 from rheos.server.negotiation import choose
 from rheos.server.pages import overview, queries, streams
 from rheos.server.pages.rendering import SECURITY, failure
@@ -84,6 +85,9 @@ class Pages:
         own = [(stream.name, stream.iri) for stream in self.host.streams.values()]
         made = [(query.name, query.stream) for query in list(self.host.queries.values()) if query.stream]
         return respond(queries.new([*own, *made], DIALECTS))
+
+    async def new_stream(self, request: Request) -> Response:
+        return respond(streams.new(get_args(Records)))
 
     @for_people
     async def named(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The page of a stream with what is in a window of it, and the page of a moment."""
+"""The page of a stream with what is in a window of it, that of a moment, and that of a new stream."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from rheos.server.views import Content, Triple
 
 _MOMENTS = 60  # that are shown at once, the latest of the window
 _TRIPLES = 8  # of each
+
+_EXAMPLE = """\
+PREFIX : <http://ex.org/>
+CONSTRUCT { ?sensor :temperature ?temperature }
+WHERE { BIND(IRI(CONCAT("http://ex.org/sensor/", STR(?id))) AS ?sensor) }"""
 
 
 class Moment(NamedTuple):
@@ -78,3 +83,8 @@ def moment(name: str, time: int, triples: Iterable[Triple], address: str, paths:
 
 def _terms(triples: Iterable[Triple]) -> list[tuple[Term, ...]]:
     return [tuple(map(shown, triple)) for triple in triples]
+
+
+def new(formats: Iterable[str]) -> str:
+    """The page of a new stream, for records in these formats."""
+    return render("new-stream", title="New stream", place="/new-stream", formats=formats, example=_EXAMPLE)

@@ -32,10 +32,11 @@ export async function get(path) {
 }
 
 /** A request that changes something. Where the server wants a token, the user is asked for it, once. */
-export async function send(method, path, body, quietly = false) {
+export async function send(method, path, body, quietly = false, type = null) {
   const attempt = () => {
     const token = sessionStorage.getItem("token");
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
+    if (type) headers["Content-Type"] = type;
     return fetch(path, { method, body, headers });
   };
   let response = await attempt();
