@@ -86,15 +86,21 @@ class TriplePattern:
         return self.subject, self.predicate, self.object
 
 
+# Of a graph with windows: all triples, those of new elements, all but these, or only the static ones.
+GraphPart = Literal["all", "new", "old", "static"]
+
+
 @dataclass(frozen=True, slots=True)
 class BGP:
     """A basic graph pattern; the empty one has one solution that binds nothing.
 
     `small` are the places of the patterns that the optimiser found small enough to send to every worker.
+    `parts` says of each pattern of a continuous query at what it looks; none say that all look at everything.
     """
 
     patterns: tuple[TriplePattern, ...] = ()
     small: frozenset[int] = frozenset()
+    parts: tuple[GraphPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +324,15 @@ class TableScan:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """The solutions of a pattern, the `whole`, of which earlier micro-batches have kept some. `pattern` are
+    those that a batch adds."""
+
+    pattern: Node
+    whole: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Broadcast:
     """A pattern that the optimiser found small enough to send to every worker that joins with it."""
 
@@ -326,7 +341,7 @@ class Broadcast:
 
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
-    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
+    | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | Kept | StreamPattern
     | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
 )  # fmt: skip
 

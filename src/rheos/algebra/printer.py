@@ -23,6 +23,7 @@ from rheos.algebra.nodes import (
     Group,
     Inverse,
     Join,
+    Kept,
     LeftJoin,
     Link,
     Minus,
@@ -88,8 +89,9 @@ def node_lines(node: Node) -> list[str]:
     match node:
         case BGP(()):
             return ["(unit)"]
-        case BGP(patterns, small):
+        case BGP(patterns, small, parts):
             shown = [f"broadcast {triple(p)}" if at in small else triple(p) for at, p in enumerate(patterns)]
+            shown = [f"{part} {one}" for part, one in zip(parts, shown, strict=True)] if parts else shown
             return close([f"(bgp {shown[0]}", *indent(shown[1:], 5)])
         case PathPattern(subject, path, object_, seeds):
             line = f"path {term(subject)} {show_path(path)} {term(object_)}"
@@ -161,6 +163,8 @@ def node_lines(node: Node) -> list[str]:
             return wrap(f"slice {offset} {'_' if limit is None else limit}", pattern)
         case Broadcast(pattern):
             return wrap("broadcast", pattern)
+        case Kept(_, pattern):
+            return wrap("kept", pattern)
 
 
 def expression_lines(expression: Expression) -> list[str]:

@@ -18,6 +18,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -100,7 +101,14 @@ def in_scope(node: Node) -> Names:
             return names(variables)
         case Filter(_, pattern):
             return in_scope(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Slice(pattern)
+            | Broadcast(pattern)
+            | Kept(_, pattern)
+        ):
             return in_scope(pattern)
 
 
@@ -145,7 +153,14 @@ def certain(node: Node) -> Names:
             return certain(pattern) & names(variables)
         case Filter(_, pattern):
             return certain(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Slice(pattern)
+            | Broadcast(pattern)
+            | Kept(_, pattern)
+        ):
             return certain(pattern)
 
 
@@ -185,7 +200,14 @@ def numeric(node: Node) -> Names:
             return numeric(pattern) - names((name,))
         case Filter(_, pattern):
             return numeric(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Slice(pattern)
+            | Broadcast(pattern)
+            | Kept(_, pattern)
+        ):
             return numeric(pattern)
     return NONE
 
@@ -218,7 +240,14 @@ def resources(node: Node) -> Names:
             return resources(pattern) & names(variables)
         case Filter(_, pattern) | Aggregated(pattern):
             return resources(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Distinct(pattern)
+            | Reduced(pattern)
+            | OrderBy(pattern)
+            | Slice(pattern)
+            | Broadcast(pattern)
+            | Kept(_, pattern)
+        ):
             return resources(pattern)
     return NONE
 
@@ -295,7 +324,14 @@ def mentioned(node: Node) -> Names:
             return mentioned(pattern) | in_scope(node)
         case OrderBy(pattern, conditions):
             return mentioned(pattern).union(*(used(condition.expression) for condition in conditions))
-        case Project(pattern) | Distinct(pattern) | Reduced(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Project(pattern)
+            | Distinct(pattern)
+            | Reduced(pattern)
+            | Slice(pattern)
+            | Broadcast(pattern)
+            | Kept(_, pattern)
+        ):
             return mentioned(pattern) | in_scope(node)
     return in_scope(node)
 

@@ -17,6 +17,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -113,5 +114,6 @@ def rows(node: Node, statistics: Statistics) -> float:
             | Reduced(pattern)
             | OrderBy(pattern)
             | Broadcast(pattern)
+            | Kept(pattern)
         ):
             return rows(pattern, statistics)

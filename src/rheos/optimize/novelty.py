@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import (
     BGP,
     Construct,
@@ -105,6 +106,8 @@ def branches(node: Node) -> list[Node]:
             return [Extend(branch, variable, expression) for branch in branches(pattern)]
         case Project(pattern, variables):
             return [Project(branch, variables) for branch in branches(pattern)]
+        case Graph(Constant() as name, pattern):
+            return [Graph(name, branch) for branch in branches(pattern)]
     return [node]
 
 

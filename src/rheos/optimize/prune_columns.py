@@ -19,6 +19,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Minus,
     Node,
@@ -119,3 +120,5 @@ def narrow(node: Node, needed: Names) -> Node:
             return Slice(narrow(pattern, needed), offset, limit)
         case Broadcast(pattern):
             return Broadcast(narrow(pattern, needed))
+        case Kept():
+            return node

@@ -132,6 +132,11 @@ class Operator(ABC):
         """How its work can be shared out."""
         return ONE
 
+    @property
+    def incremental(self) -> bool:
+        """Whether what it found can be kept between batches, so that it only looks for what is new."""
+        return False
+
     # --- queries that go together --------------------------------------------------------------------
 
     @property

@@ -44,7 +44,19 @@ def window_name(number: int) -> str:
 
 
 def compile_csparql(query: CSparqlQuery, dialect: Dialect) -> CSparqlStatement:
+    return _compiled(query, Compiler(dialect))
+
+
+def compile_kept(query: CSparqlQuery, dialect: Dialect) -> tuple[str, CSparqlStatement]:
+    """Of a query whose pattern has `Kept` in it: the SQL of what a batch adds to the table `kept`, and the
+    statement that is then asked of it."""
     compiler = Compiler(dialect)
+    statement = _compiled(query, compiler)
+    assert compiler.fill is not None
+    return compiler.fill, statement
+
+
+def _compiled(query: CSparqlQuery, compiler: Compiler) -> CSparqlStatement:
     windows = tuple(
         WindowTable(window_name(number), window.stream, window.named)
         for number, window in enumerate(query.windows, start=1)

@@ -86,6 +86,7 @@ class Sliding(Whole):
 class Parted(Whole):
     """The groups of each instant, from rows that hold for intervals."""
 
+    keeps: bool = False  # the parts are kept between batches
     parts: dict[str, str] = field(default_factory=dict)
     starts: dict[str, str] = field(default_factory=dict)
     parts_alias: str = field(init=False)
@@ -135,5 +136,8 @@ class Parted(Whole):
         names = [column.removeprefix(f"{self.below.alias}.") for column in self.by]
         by = [self.instant, *(f"{self.parts_alias}.{name}" for name in names)]
         collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
-        held = holding(nested(parted, self.parts_alias), self.parts_alias, self.instants_alias)
+        item = nested(parted, self.parts_alias)
+        if self.keeps:
+            item = f"{self.compiler.keep(parted)} AS {self.parts_alias}"
+        held = holding(item, self.parts_alias, self.instants_alias)
         return select([*by, *collected], held, tail=f"GROUP BY {', '.join(by)}")

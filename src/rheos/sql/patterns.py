@@ -17,8 +17,10 @@ from rheos.algebra.nodes import (
     Extend,
     Filter,
     Graph,
+    GraphPart,
     Group,
     Join,
+    Kept,
     LeftJoin,
     Link,
     Minus,
@@ -41,7 +43,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import has_streams
-from rheos.algebra.variables import certain, exists_in, has_exists, is_number_name, numeric
+from rheos.algebra.variables import certain, exists_in, has_exists, in_scope, is_number_name, numeric
 from rheos.deadline import check
 from rheos.sql import joins, solutions
 from rheos.sql.conditions import all_of, any_of
@@ -53,11 +55,14 @@ from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among_named, scan
-from rheos.sql.validity import at_every_instant, common, intersection, overlap
+from rheos.sql.validity import at_every_instant, common, intersection, overlap, valid_always
 
 # The interval of a pattern is compared with those of so many before it as it is joined. That all of them have
 # an instant in common is one condition at the end: compared in pairs, 300 patterns would need 90,000.
 PAIRED = 8
+
+# The table of what a query keeps between batches.
+KEPT = "kept"
 
 # What a column keeps of the name of its variable, for those who read the SQL.
 _LONGEST_STEM = 60
@@ -71,6 +76,7 @@ class Compiler:
     columns: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     closures: list[Closure] = field(default_factory=list)
+    fill: str | None = None  # what is to be added to the table of what is kept between batches
     _taken: set[str] = field(default_factory=set)  # the columns, of which SQL sees no case
 
     def fresh(self, stem: str) -> str:
@@ -100,6 +106,28 @@ class Compiler:
             self.closures.append(closure)
             sql = f"SELECT {', '.join((*closure.keys, 'a', 'b'))} FROM {closure.view}"
         return sql
+
+    def keep(self, sql: str) -> str:
+        """Note what is to be added to what is kept; out goes the table that has all of it."""
+        self.fill = self.fill or sql
+        return KEPT
+
+    def added(self, node: Kept, context: Context) -> Relation:
+        """What a batch adds to what is kept: the same columns, whatever patterns can match this time."""
+        added = valid_always(self.node(node.pattern, context), self)
+        names = tuple(sorted(in_scope(node.whole)))
+        columns = list(INTERVAL)
+        for name in names:
+            column = self.column(name)
+            columns.append(column if name in added.variables else f"{self.absent(name)} AS {column}")
+        sql = select(columns, nested(added.sql, self.fresh("k")))
+        return Relation(sql, names, certain(node), valid=True, numeric=numeric(node))
+
+    def kept(self, node: Kept, context: Context) -> Relation:
+        """All solutions that are kept, those of other batches too."""
+        added = self.added(node, context)
+        columns = [*INTERVAL, *(self.column(name) for name in added.variables)]
+        return added.with_sql(select(columns, self.keep(added.sql)))
 
     def rows(self, relation: Relation, context: Context) -> Rows:
         return Rows(relation, context, self, self.fresh("r"))
@@ -149,6 +177,8 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
+            case Kept():
+                return self.kept(node, context)
             case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent() | Pairs():
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
@@ -187,8 +217,10 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
     source, where = "", []
     aliases = [compiler.fresh("t") for _ in node.patterns]
     timed: list[str] = []
-    for alias, pattern in zip(aliases, node.patterns, strict=True):
-        found = scan(context, alias, compiler)
+    everything: GraphPart = "all"
+    parts = node.parts or (everything,) * len(node.patterns)
+    for alias, pattern, part in zip(aliases, node.patterns, parts, strict=True):
+        found = scan(context, alias, compiler, part)
         conditions = list(found.conditions)
         if found.valid:
             conditions += [test for other in timed[-PAIRED:] for test in overlap(other, alias)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rheos.algebra.nodes import Dataset
+from rheos.algebra.nodes import Dataset, GraphPart
 from rheos.sql.conditions import same
 from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context
 from rheos.sql.dialect import Dialect
@@ -33,15 +33,23 @@ class Scan:
     times: Mapping[str, str] = field(default_factory=dict)
 
 
-def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
+def part_name(table: str, part: GraphPart) -> str:
+    """The table that has the rows of a window for a part of its elements."""
+    return table if part == "all" else f"{table}_{part}"
+
+
+def scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
+    """What a pattern reads that looks at a part of the active graph."""
+    if part == "static":
+        return static_scan(context, alias, compiler)
     if context.graph is None and context.graph_key is None:
-        return default_scan(context, alias, compiler)
+        return default_scan(context, alias, compiler, part)
     windows = [w for w in context.windows if context.graph is None or w.stream == context.graph]
     if not windows:
         return static_scan(context, alias, compiler)
     columns = ["s", "p", "o", "time", *INTERVAL]
     if context.graph is not None:
-        parts = [select(columns, window.table) for window in windows]
+        parts = [select(columns, part_name(window.table, part)) for window in windows]
         return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, {context.graph: "time"})
     times = {window.stream: stream_time(number) for number, window in enumerate(windows, start=1)}
     parts = [always(static_scan(context, "t", compiler), ["g", "s", "p", "o"], times.values())]
@@ -52,8 +60,8 @@ def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
 
 
-def default_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
-    """The static default graph and the windows that are part of it."""
+def default_scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
+    """The static default graph and the windows that are part of it; of new elements, these alone."""
     static = static_scan(context, "t", compiler)
     windows = {w.stream: number for number, w in enumerate(context.windows, start=1) if not w.named}
     if not windows:
@@ -65,8 +73,9 @@ def default_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
         static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {found})")
     parts = [
         always(static, ["s", "p", "o"], times.values()),
-        select(["s", "p", "o", "time", *INTERVAL, *times.values()], DEFAULT_WINDOW),
+        select(["s", "p", "o", "time", *INTERVAL, *times.values()], part_name(DEFAULT_WINDOW, part)),
     ]
+    parts = parts[1:] if part == "new" else parts
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
 
 

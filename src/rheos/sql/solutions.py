@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Aggregate
-from rheos.algebra.nodes import Aggregated, Distinct, Group, OrderBy, Project, Slice
+from rheos.algebra.nodes import Aggregated, Distinct, Group, Kept, OrderBy, Project, Slice
 from rheos.algebra.variables import certain, has_exists, used
 from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
@@ -35,7 +35,11 @@ OF_NO_ROWS = {
 
 
 def group(node: Group, context: Context, compiler: Compiler) -> Relation:
-    inner = compiler.node(node.pattern, context)
+    keeps = isinstance(node.pattern, Kept) and keeps_parts(node, compiler)
+    if isinstance(node.pattern, Kept) and keeps:
+        inner = compiler.added(node.pattern, context)
+    else:
+        inner = compiler.node(node.pattern, context)
     if any(needs_rows(aggregate) for _, aggregate in node.aggregates):
         inner = spread(inner, compiler)
     if BUCKET in inner.keys:
@@ -45,7 +49,7 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
         if not node.keys:
             found = every_key(found, node, Relation(pieces, (), frozenset(), found.keys), compiler)
         return of_pieces(found, compiler)
-    relation = grouped(inner, node, context, compiler)
+    relation = grouped(inner, node, context, compiler, keeps=keeps)
     if not relation.keys or node.keys:
         return relation
     unit = keyed_unit(context, compiler)
@@ -54,16 +58,21 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     )
 
 
-def grouped(inner: Relation, node: Group, context: Context, compiler: Compiler) -> Relation:
-    """The groups of a relation that there are."""
+def grouped(
+    inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool = False
+) -> Relation:
+    """The groups of a relation that there are. If it `keeps`, their parts are those of all batches."""
     rows = compiler.rows(inner, context)
     present = [key.name for key in node.keys if key.name in inner.variables]
     absent = [key.name for key in node.keys if key.name not in present]
     variables = present + absent + [variable.name for variable, _ in node.aggregates]
     by = [f"{rows.alias}.{key.column}" for key in inner.keys]
     by += [f"{rows.alias}.{compiler.column(name)}" for name in present]
-    grouping = Parted if inner.valid else Whole
-    groups = grouping(inner, context, compiler, compiler.fresh("r"), below=rows, by=by)
+    groups: Whole
+    if inner.valid:
+        groups = Parted(inner, context, compiler, compiler.fresh("r"), below=rows, by=by, keeps=keeps)
+    else:
+        groups = Whole(inner, context, compiler, compiler.fresh("r"), below=rows, by=by)
     found = [
         f"{aggregate_sql(aggregate, rows, groups, inner.variables)} AS {compiler.column(variable.name)}"
         for variable, aggregate in node.aggregates
@@ -73,6 +82,12 @@ def grouped(inner: Relation, node: Group, context: Context, compiler: Compiler) 
     columns = groups.columns() + [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
     sql = select(columns + found, groups.source(*found))
     return Relation(sql, tuple(variables), certain(node), keys)
+
+
+def keeps_parts(node: Group, compiler: Compiler) -> bool:
+    """Whether parts of groups are kept between batches, rather than solutions. DISTINCT compares solutions,
+    and what is kept is kept in one form."""
+    return compiler.fill is None and not any(aggregate.distinct for _, aggregate in node.aggregates)
 
 
 def needs_rows(aggregate: Aggregate) -> bool:

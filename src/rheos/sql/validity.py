@@ -44,6 +44,15 @@ def at_every_instant(relation: Relation, compiler: Compiler) -> Relation:
     return with_instants(relation, compiler, static=True)
 
 
+def valid_always(relation: Relation, compiler: Compiler) -> Relation:
+    """A relation whose rows have intervals; those of a static one hold always."""
+    if relation.valid:
+        return relation
+    rows = compiler.fresh("r")
+    interval = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
+    return replace(relation, sql=select([f"{rows}.*", *interval], nested(relation.sql, rows)), valid=True)
+
+
 def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Relation:
     rows, instants = compiler.fresh("r"), compiler.fresh("i")
     # What is valid in several buckets is there in each for the ticks of that; the tick then says it all.

@@ -15,8 +15,10 @@ from rheos.algebra.entailment import Schema, asked_of, schema_of
 from rheos.algebra.nodes import Query
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
 from rheos.execute.database import LARGE, many_joins
+from rheos.optimize.incremental import NotKept, kept
 from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
+from rheos.runtime.csparql.incremental import Incremental
 from rheos.runtime.csparql.instants import Interval, last_instant, periods, reporting, visible
 from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
@@ -42,6 +44,7 @@ class CSparqlOperator(Operator):
     query: CSparqlQuery
     statement: CSparqlStatement
     shards: CSparqlShards | Uncut
+    keeping: Query | NotKept  # the query with a mark on what can be kept between batches
     derivations: Derivations | None = None  # what the elements of its streams entail
     view: bool = False  # of the instants of a batch only the last is of interest
 
@@ -53,7 +56,12 @@ class CSparqlOperator(Operator):
         shards: CSparqlShards | Uncut = Uncut("what elements entail may have other terms")
         if derivations is None:
             shards = CSparqlShards.of(query, dialect)
-        return cls(query, compile_csparql(query, dialect), shards, derivations, view)
+        keeping: Query | NotKept = kept(query)
+        if derivations is not None:
+            keeping = NotKept("what elements entail is looked up for all of them")
+        elif view:
+            keeping = NotKept("of the instants of a batch it shows only the last")
+        return cls(query, compile_csparql(query, dialect), shards, keeping, derivations, view)
 
     @property
     def algebra(self) -> Query:
@@ -85,6 +93,14 @@ class CSparqlOperator(Operator):
             return by_variable(None, reason=self.shards.reason)
         return by_variable(self.shards.variable, self.shards.merges)
 
+    @property
+    def kept(self) -> Query | None:
+        return None if isinstance(self.keeping, NotKept) else self.keeping
+
+    @property
+    def incremental(self) -> bool:
+        return self.kept is not None
+
     def end(self, ends: Mapping[str, End]) -> int | None:
         return last_instant(self.query, ends)
 
@@ -109,9 +125,19 @@ class CSparqlOperator(Operator):
         self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
     ) -> Mapping[str, Answers]:
         batch = bench.room(CSparqlBatch.of)
+        name = together[0].name
+        if shard is None and self.keeps(bench, span):
+            found = Incremental(self, bench, batch, name).answers(span)
+            if found is not None:
+                return {name: found}
         batch.show(self.streams, bench)
-        found = batch.answers(self, span.after, span.until, dict(span.unseen), shard)
-        return {together[0].name: found}
+        return {name: batch.answers(self, span.after, span.until, dict(span.unseen), shard)}
+
+    def keeps(self, bench: Workbench, span: Span) -> bool:
+        """Whether the span is evaluated with what is kept."""
+        if bench.cache is None or not self.incremental:
+            return False
+        return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
         assert isinstance(self.shards, CSparqlShards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -49,18 +50,19 @@ class Buffer:
 
     def up_to(self, time: int) -> int:
         """The place of the last element that is not after a time."""
-        times = self.elements.column("time").to_numpy()
-        return self.dropped + int(np.searchsorted(times, time, side="right"))
+        # Found without a copy of all times, of which there may be millions in many pieces.
+        times = self.elements.column("time")
+        return self.dropped + bisect_right(range(len(times)), time, key=lambda at: times[at].as_py())
 
     def times_between(self, after: int, until: int) -> Times:
         """The times of the elements after a time and up to another."""
-        times: Times = self.elements.column("time").to_numpy()
-        first, last = (int(np.searchsorted(times, bound, side="right")) for bound in (after, until))
-        return times[first:last]
+        first, last = (self.up_to(bound) - self.dropped for bound in (after, until))
+        times: Times = self.elements.column("time").slice(first, max(0, last - first)).to_numpy()
+        return times
 
     def between(self, after: int, until: int) -> int:
         """How many elements there are after a time and up to another."""
-        return len(self.times_between(after, until))
+        return max(0, self.up_to(until) - self.up_to(after))
 
     def since(self, time: int) -> Buffer:
         """Without what is before a time."""

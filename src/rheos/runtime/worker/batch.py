@@ -24,6 +24,7 @@ from rheos.runtime.plan import Control, Registered, components, is_circle, work
 from rheos.runtime.sharding import Way
 from rheos.runtime.state.buffer import Buffer, ordered
 from rheos.runtime.state.progress import Arrival, DeadLetter, Progress, take_in
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.clock import complete, complete_for, pass_on, until_of
 from rheos.runtime.worker.sharing import ALONE, Share
 from rheos.runtime.worker.workbench import Workbench
@@ -84,11 +85,12 @@ def evaluate(
     families: Sequence[Family] = (),
     share: Share = ALONE,
     at_work: Callable[[Sequence[str]], None] = lambda names: None,
+    cache: Cache | None = None,
 ) -> Outcome:
     """Take in what arrived, and evaluate all queries as far as their streams are known.
 
     `queries` are in the order of their streams, of which `read` come from outside; `connection` has the
-    static graphs and tables. `at_work` is told whose work begins.
+    static graphs and tables. `at_work` is told whose work begins. The cache has what was found before.
     """
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
@@ -107,7 +109,7 @@ def evaluate(
         ]
         outcome.buffers[stream] = outcome.buffers[stream].with_more(accepted)
     known = complete(outcome.progress, control)
-    batch = MicroBatch(queries, families, control, outcome, known, connection, share, at_work)
+    batch = MicroBatch(queries, families, control, outcome, known, connection, share, at_work, cache)
     try:
         batch.all()
         batch.find_needed()
@@ -130,6 +132,7 @@ class MicroBatch:
     connection: duckdb.DuckDBPyConnection
     share: Share
     at_work: Callable[[Sequence[str]], None]
+    cache: Cache | None = None
 
     over_time = False  # a query has used up its time
 
@@ -148,6 +151,7 @@ class MicroBatch:
             work(self.queries),
             lambda query, flow: self.results.flows.update({query: flow}),
             self.results.states,
+            self.cache,
         )
 
     # --- who is answered when --------------------------------------------------------------------------
@@ -319,6 +323,9 @@ class MicroBatch:
         except Exception as error:
             self.over_time = isinstance(error, TimeLimitError)
             self.bench.forget()
+            if self.cache is not None:
+                for name in names:
+                    self.cache.forget(name)
             found = error
         self.at_work(())
         return found

@@ -16,6 +16,7 @@ from rheos.execute.limits import limited_cursor
 from rheos.runtime.operator import Operator, Span
 from rheos.runtime.sharding import Shard, Way
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.cache import worth_keeping
 from rheos.runtime.worker.workbench import Workbench
 
 # Fewer new elements than this are not worth being shared out by time.
@@ -41,6 +42,8 @@ class Share:
     def way(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> Way:
         """How the work of an operator is shared out: by time where there are many instants to catch up with,
         by a variable where much is live."""
+        if operator.incremental and not self.always and worth_keeping(buffers, span):
+            return "one"  # what is new is little, and one worker has the rest in its cache
         sharding = operator.sharding
         new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
         live = sum(len(buffer.elements) for buffer in buffers.values())
@@ -86,7 +89,7 @@ class Share:
             marks = operator.live(stream, placed, span.after, bench)
             first = int(np.argmax(marks)) if marks.any() else len(marks)
             buffers[stream] = bench.buffers[stream].part(first, span.until)
-        own = replace(bench, buffers=buffers)
+        own = replace(bench, buffers=buffers, cache=None)
         try:
             with limited_cursor(own.database.cursor):
                 yield own

@@ -24,6 +24,7 @@ from rheos.runtime.state.progress import Arrival
 from rheos.runtime.state.segments import Segment, Segments, load, merged, save
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.batch import Arrivals, Outcome, evaluate
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.sharing import Share
 from rheos.runtime.worker.watched import AtWork, received, watched
 from rheos.sources.chunks import LIVE, Header, unpacked
@@ -59,10 +60,14 @@ class Shipped(NamedTuple):
 @dataclass
 class StaticData:
     """What a worker has of the static data: the graphs, and tables from the state store, each with the name
-    of the file that it was read from."""
+    of the file that it was read from. What operators found on these data is in the cache."""
 
     connection: duckdb.DuckDBPyConnection
     loaded: dict[str, str] = field(default_factory=dict)
+    cache: Cache = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cache = Cache(self.connection)
 
     @classmethod
     def of(cls, graphs: bytes) -> StaticData:
@@ -99,6 +104,7 @@ class Evaluate:
         static: StaticData = received("static", StaticData.of)
         self._set_up(static)
         store, tasks = control.store, control.tasks(len(plan.groups))
+        static.cache.begin(control.run, {query.name for queries in plan.groups for query in queries})
         live = {file.name for found in control.segments.values() for file in found.files}
         store.forget(name for name in store.known() if name not in live)
         rows = sorted(
@@ -126,6 +132,7 @@ class Evaluate:
                 plan.families,
                 share,
                 at_work,
+                static.cache,
             )
             yield from Written(control, task, share, outcome, arrivals).rows()
 

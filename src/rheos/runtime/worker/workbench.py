@@ -12,6 +12,7 @@ import pyarrow as pa
 from rheos.optimize.flows import Size
 from rheos.runtime.operator import Family
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ class Workbench:
     work: int = 1
     told: Callable[[str, str], None] = lambda query, flow: None  # how a family was evaluated
     states: dict[str, pa.Table] = field(default_factory=dict)  # what operators keep from this batch on
+    cache: Cache | None = None  # what operators need not find again, if it has all elements
 
     def __post_init__(self) -> None:
         self.database = Database(self.connection.cursor())

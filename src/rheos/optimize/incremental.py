@@ -1,0 +1,232 @@
+"""Incremental evaluation of C-SPARQL: which solutions can be kept between micro-batches, and which are new.
+
+Joins, filters, BIND and UNION only ever find more solutions when more elements come. The instants at which a
+solution holds follow from its elements, and are known when the last of them has come. So solutions that were
+found once can be kept, and a batch only has to find those with a new element.
+
+    whole:  project ─ group ─ pattern          kept:  project ─ group ─ Kept(pattern of what is new)
+
+What is above `Kept` is evaluated on all that is kept, for the instants of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from rheos.algebra.expressions import Call, Constant, Expression, Variable
+from rheos.algebra.nodes import (
+    BGP,
+    Aggregated,
+    Describe,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    GraphPart,
+    Group,
+    Join,
+    Kept,
+    Node,
+    OrderBy,
+    PathPattern,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    TableScan,
+    TriplePattern,
+    Union,
+    Values,
+)
+from rheos.algebra.rewrite import aggregates_of, in_query
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow
+from rheos.algebra.timestamps import is_timed
+from rheos.algebra.variables import has_exists
+from rheos.optimize.novelty import branches
+from rheos.optimize.push_filters import volatile
+
+# Every pattern that can match elements is one more statement for what is new.
+MOST_PATTERNS = 8
+
+Matches = Callable[[str | None, TriplePattern], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """Why a query is evaluated on all live elements in every batch."""
+
+    reason: str
+
+
+def kept(query: CSparqlQuery) -> Query | NotKept:
+    """The query with the part marked whose solutions can be kept."""
+    form = query.query.form
+    if isinstance(form, Describe):
+        return NotKept("DESCRIBE asks all graphs about each term")
+    if not all(isinstance(window.window, LogicalWindow) for window in query.windows):
+        return NotKept("the instants of a window that counts triples are known only when these have come")
+    if is_timed(form.pattern):
+        return NotKept("timestamp() asks for the latest time of a triple that comes again")
+    found = _marked(form.pattern)
+    if isinstance(found, NotKept):
+        return found
+    if sum(1 for _ in patterns(of_kept(found))) > MOST_PATTERNS:
+        return NotKept(f"it has more than {MOST_PATTERNS} triple patterns")
+    return in_query(query.query, lambda _: found)
+
+
+def _marked(node: Node) -> Node | NotKept:
+    """A pattern with `Kept` as far up as it can be."""
+    obstacle = _obstacle(node)
+    if obstacle is None:
+        return Kept(node, node)
+    expressions = [aggregate.argument for aggregate in aggregates_of(node)]
+    match node:
+        case Filter(condition) | Extend(expression=condition):
+            expressions.append(condition)
+        case OrderBy(_, orders):
+            expressions += [order.expression for order in orders]
+    if any(map(has_exists, expressions)):
+        return NotKept(_EXISTS)
+    if any(map(changing, expressions)):
+        return NotKept(_CHANGING)
+    match node:
+        case Project() | Distinct() | Reduced() | OrderBy() | Slice() | Filter() | Extend():
+            inner = _marked(node.pattern)
+        case Group() | Aggregated():
+            below = _obstacle(node.pattern)
+            inner = Kept(node.pattern, node.pattern) if below is None else NotKept(below)
+        case _:
+            return NotKept(obstacle)
+    return inner if isinstance(inner, NotKept) else replace(node, pattern=inner)
+
+
+_EXISTS = "EXISTS is asked at every instant"
+_CHANGING = "a function gives another value each time"
+
+
+def changing(expression: Expression | None) -> bool:
+    """Whether an expression can have another value when it is asked again."""
+    match expression:
+        case Call("NOW"):
+            return True
+        case Call(_, arguments):
+            return volatile(expression) or any(map(changing, arguments))
+    return False
+
+
+def _obstacle(node: Node) -> str | None:
+    """Why the solutions of a pattern cannot be kept; None if they can."""
+    match node:
+        case BGP() | Values() | TableScan():
+            return None
+        case Join(left, right) | Union(left, right):
+            return _obstacle(left) or _obstacle(right)
+        case Filter(condition, pattern) | Extend(pattern, _, condition):
+            if has_exists(condition):
+                return _EXISTS
+            return _CHANGING if changing(condition) else _obstacle(pattern)
+        case Graph(Constant(), pattern) | Project(pattern):
+            return _obstacle(pattern)
+        case Graph():
+            return "GRAPH with a variable asks all graphs"
+        case PathPattern():
+            return "a path can go through any elements"
+        case Distinct() | Reduced() | OrderBy() | Slice() | Group() | Aggregated():
+            return "a sub-select is evaluated at every instant"
+    return "OPTIONAL and MINUS depend on what is absent at each instant"
+
+
+def patterns(node: Node, graph: str | None = None) -> Iterator[tuple[str | None, TriplePattern]]:
+    """The triple patterns of what is kept, in order, each with the graph that it asks; None is the default
+    graph."""
+    match node:
+        case BGP(found):
+            yield from ((graph, pattern) for pattern in found)
+        case Join(left, right) | Union(left, right):
+            yield from patterns(left, graph)
+            yield from patterns(right, graph)
+        case Graph(Constant(name), pattern):
+            yield from patterns(pattern, name)
+        case Filter(_, pattern) | Extend(pattern) | Project(pattern):
+            yield from patterns(pattern, graph)
+
+
+def of_kept(node: Node) -> Node:
+    """What is kept of a pattern that has it."""
+    while not isinstance(node, Kept):
+        assert isinstance(
+            node, Project | Distinct | Reduced | OrderBy | Slice | Filter | Extend | Group | Aggregated
+        )
+        node = node.pattern
+    return node.whole
+
+
+def with_new(query: Query, matches: Matches, streams: Sequence[str], first: bool) -> Query:
+    """The query with what is kept replaced by what is new.
+
+    `matches` tells whether a triple pattern that asks a graph can match elements at all. If this is the
+    `first` batch, what holds by static data alone is new too.
+    """
+
+    def replaced(node: Node) -> Node:
+        if isinstance(node, Kept):
+            new = [
+                variant
+                for branch in branches(node.whole)
+                for variant in _variants(branch, matches, frozenset(streams), first)
+            ]
+            return replace(node, pattern=reduce(Union, new) if new else _nothing(node.whole))
+        assert isinstance(
+            node, Project | Distinct | Reduced | OrderBy | Slice | Filter | Extend | Group | Aggregated
+        )
+        return replace(node, pattern=replaced(node.pattern))
+
+    return in_query(query, replaced)
+
+
+def _nothing(pattern: Node) -> Node:
+    return Filter(Constant(FALSE), pattern)
+
+
+FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+
+
+def _variants(branch: Node, matches: Matches, streams: frozenset[str], first: bool) -> Iterator[Node]:
+    """The solutions of a pattern without UNION that have a new element: for each triple pattern that can
+    match one, those in which it is new there, not new before, and any after."""
+    asked = list(patterns(branch))
+    matching = [at for at, (graph, pattern) in enumerate(asked) if matches(graph, pattern)]
+    needed = [at for at, (graph, _) in enumerate(asked) if graph in streams]  # static data has no such graph
+    if not set(needed) <= set(matching):
+        return
+    for new in matching:
+        parts: list[GraphPart] = ["static"] * len(asked)
+        for at in matching:
+            parts[at] = "new" if at == new else "old" if at < new else "all"
+        yield _with_parts(branch, parts)
+    if first and not needed:
+        yield _with_parts(branch, ["static"] * len(asked))
+
+
+def _with_parts(branch: Node, parts: Sequence[GraphPart]) -> Node:
+    given = iter(parts)
+
+    def marked(node: Node) -> Node:
+        match node:
+            case BGP(found):
+                return replace(node, parts=tuple(next(given) for _ in found))
+            case Join(left, right):
+                return Join(marked(left), marked(right))
+            case Filter() | Extend() | Graph() | Project():
+                return replace(node, pattern=marked(node.pattern))
+        return node
+
+    return marked(branch)
+
+
+def predicate(pattern: TriplePattern) -> str | None:
+    """The predicate that elements must have to match; None if it may be any."""
+    return None if isinstance(pattern.predicate, Variable) else pattern.predicate.term

@@ -1,0 +1,281 @@
+"""Incremental evaluation: what a query of C-SPARQL has found is kept in the worker between micro-batches.
+
+A batch finds only the solutions with a new element (`optimize/incremental.py`). It adds them, or the parts of
+groups that they make, to a table of DuckDB, and asks that table for the answers at its instants. All of this
+is a cache. Whatever is missing is found again from the live elements, by the same statements: to them
+everything is new then. So nothing depends on which worker has evaluated which batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from rheos.algebra.nodes import GraphPart, TriplePattern
+from rheos.algebra.streams import LogicalWindow
+from rheos.optimize.incremental import of_kept, patterns, predicate, with_new
+from rheos.runtime.csparql.instants import Interval, merged, reporting
+from rheos.runtime.csparql.repeats import Repeats, shared, up_to
+from rheos.runtime.csparql.sharding import with_turns
+from rheos.runtime.csparql.windows import digest
+from rheos.runtime.operator import Answers, Span
+from rheos.sources.times import NEVER
+from rheos.sql import windows as sql
+from rheos.sql.context import DEFAULT_WINDOW
+from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_kept, window_name
+from rheos.sql.patterns import KEPT
+from rheos.sql.relation import INTERVAL, nested, select
+from rheos.sql.scans import part_name, static_default
+
+if TYPE_CHECKING:
+    from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+    from rheos.runtime.worker.workbench import Workbench
+
+PARTS: tuple[GraphPart, ...] = ("all", "old", "new")
+# Element rows that are never in a window: the static graph has the same triple always.
+NEVER_BEGINS = 2**62
+# A table of what is kept is written anew, without what has ended, when it has grown by so many rows.
+LEAST_GROWTH = 10_000
+
+
+@dataclass
+class Found:
+    """What a worker has found for a query so far: `table` has the solutions, or parts of groups, of all
+    elements up to the time `until` that still hold after the time `forgotten`."""
+
+    table: str
+    forgotten: int
+    until: int = NEVER
+    last: dict[str, int] = field(default_factory=dict)  # of each stream, the place of the last element
+    held: list[Interval] = field(default_factory=list)  # when some window holds something
+    static_too: dict[str, list[int]] = field(default_factory=dict)  # places of triples that are static too
+    statements: dict[tuple[bool, ...], tuple[str, CSparqlStatement]] = field(default_factory=dict)
+    rows: int = 0  # of the table, when it was last written anew
+
+
+class Incremental:
+    """The evaluation of one query for one span, with what is kept."""
+
+    def __init__(self, operator: CSparqlOperator, bench: Workbench, batch: CSparqlBatch, name: str) -> None:
+        self.operator = operator
+        self.query = operator.query
+        self.batch = batch
+        self.database = batch.database
+        assert bench.cache is not None
+        self.cache = bench.cache
+        self.elements = {stream: bench.elements[stream] for stream in operator.streams}
+        self.query_name = name
+        self.name = digest("kept", name, operator.statement.sql)
+
+    def answers(self, span: Span) -> Answers | None:
+        """What the query reports; None if it has to be evaluated on all live elements."""
+        memories = {stream: self.memory(stream, span) for stream in self.elements}
+        inside = [w.stream for w in self.query.windows if not w.named]
+        if shared([memories[stream] for stream in inside]):
+            return None  # the default graph is a set: a triple may be in two windows
+        found = self.found(span)
+        unseen = dict(span.unseen)
+        if found.until < span.until:
+            self.add(found, span, unseen, memories)
+        held = [interval for interval in found.held if interval[1] > span.after]
+        times = reporting(self.query, held, span.after, span.until)
+        instants = pa.table({"instant": times, "at": times})
+        statement = self.statement(found, memories)[1]
+        if not len(instants):
+            from rheos.runtime.csparql.operator import nothing
+
+            return Answers(instants, nothing(statement))
+        self.batch.tables.show(KEPT, self.name)
+        self.database.put(INSTANTS, with_turns(instants))
+        rows = self.database.rows(statement, len(instants))
+        self.forget(found, span.after)
+        return Answers(instants, rows)
+
+    # --- what is remembered ----------------------------------------------------------------------------
+
+    def memory(self, stream: str, span: Span) -> Repeats:
+        """What is known of the triples of a stream, up to the end of the span."""
+        if span.after == NEVER or stream not in self.cache.streams:  # it may have been reset
+            self.cache.streams[stream] = Repeats()
+        memory: Repeats = self.cache.streams[stream]
+        memory.take_in(self.elements[stream], span.until, self.database)
+        return memory
+
+    def found(self, span: Span) -> Found:
+        found = self.cache.queries.get(self.query_name)
+        usable = isinstance(found, Found) and found.table == self.name and found.forgotten <= span.after
+        if not usable or span.after == NEVER:
+            self.cache.forget(self.query_name)
+            found = self.cache.queries[self.query_name] = Found(self.name, span.after)
+        assert isinstance(found, Found)
+        return found
+
+    def matches(self, memories: Mapping[str, Repeats], graph: str | None, pattern: TriplePattern) -> bool:
+        """Whether elements that match a pattern have been seen."""
+        streams = [
+            w.stream
+            for w in self.query.windows
+            if (graph is None and not w.named) or (graph is not None and w.stream == graph)
+        ]
+        known, wanted = [memories[stream].predicates for stream in streams], predicate(pattern)
+        return any(all_ is None or (bool(all_) if wanted is None else wanted in all_) for all_ in known)
+
+    def statement(self, found: Found, memories: Mapping[str, Repeats]) -> tuple[str, CSparqlStatement]:
+        """What a batch adds to what is kept, and what is then asked: for the patterns that can match."""
+        query = self.operator.kept
+        assert query is not None
+        asked = patterns(of_kept(query.form.pattern))
+        signature = tuple(self.matches(memories, graph, pattern) for graph, pattern in asked)
+        signature = (found.until == NEVER, *signature)
+        if signature not in found.statements:
+            new = with_new(
+                query,
+                lambda graph, pattern: self.matches(memories, graph, pattern),
+                sorted(self.operator.streams),
+                first=found.until == NEVER,
+            )
+            found.statements[signature] = compile_kept(replace(self.query, query=new), self.database.dialect)
+        return found.statements[signature]
+
+    # --- what is new -----------------------------------------------------------------------------------
+
+    def add(
+        self, found: Found, span: Span, unseen: Mapping[str, int], memories: Mapping[str, Repeats]
+    ) -> None:
+        """Find what the elements of a span add."""
+        first, last = found.until == NEVER, dict(found.last)
+        self.show(found, span.until, unseen, memories)
+        if first or found.last != last:
+            fill, _ = self.statement(found, memories)
+            into = f"CREATE OR REPLACE TABLE {self.name} AS" if first else f"INSERT INTO {self.name}"
+            self.database.run(f"{into}\n{fill}")
+        found.until = span.until
+
+    def show(
+        self, found: Found, until: int, unseen: Mapping[str, int], memories: Mapping[str, Repeats]
+    ) -> None:
+        """Have the windows on old, new and all elements as the tables that statements read."""
+        tables, default = self.batch.tables, dict[GraphPart, list[str]]()
+        held = list(found.held)
+        ends = dict[str, int]()
+        for number, window in enumerate(self.query.windows, start=1):
+            assert isinstance(window.window, LogicalWindow)
+            elements, stream = self.elements[window.stream], window.stream
+            low = elements.column("place")[0].as_py() if len(elements) else 1
+            begin = max(0, max(unseen.get(stream, 0), 0) + 1 - low)
+            end = max(begin, up_to(elements, until))
+            new = min(end, max(begin, found.last.get(stream, 0) + 1 - low))
+            ends[stream] = low + end - 1
+            held += times_held(window.window, elements.column("time").slice(new, end - new))
+            slices = {"all": (begin, end), "old": (begin, new), "new": (new, end)}
+            begins = self.begins(found, number, unseen, memories, elements.slice(new, end - new))
+            for part in PARTS:
+                start, stop = slices[part]
+                name = digest("slice", window.stream, part, start, stop, self.name)
+                self.database.put(name, elements.slice(start, stop - start))
+                view = digest("kept_window", name, window.window, begins)
+                self.database.view(view, kept_window_sql(window.window, name, begins))
+                tables.show(part_name(window_name(number), part), view)
+                if not window.named:
+                    default.setdefault(part, []).append(view)
+        for part, views in default.items():
+            whole = digest("kept_default", *views)
+            columns = [*sql.COLUMNS, *INTERVAL]
+            self.database.view(whole, "\nUNION ALL\n".join(select(columns, view) for view in views))
+            tables.show(part_name(DEFAULT_WINDOW, part), whole)
+        found.held = [interval for interval in merged(held) if interval[1] > found.forgotten]
+        found.last |= ends
+
+    def begins(
+        self,
+        found: Found,
+        number: int,
+        unseen: Mapping[str, int],
+        memories: Mapping[str, Repeats],
+        new: pa.Table,
+    ) -> str | None:
+        """The table (place, begins) of elements that begin to hold later than they come, if there are any:
+        because the same triple is still there, or for ever, because the static default graph has it."""
+        window = self.query.windows[number - 1]
+        assert isinstance(window.window, LogicalWindow)
+        place, before, time = memories[window.stream].again.T
+        seen = before > unseen.get(window.stream, 0)
+        step = window.window.step
+        leaves = -(-(time + window.window.range) // step) * step
+        places, later = place[seen], leaves[seen]
+        if not window.named:
+            static = self.static_too(found, window.stream, memories, new)
+            places = np.concatenate([places, np.array(static, np.int64)])
+            later = np.concatenate([later, np.full(len(static), NEVER_BEGINS)])
+        if not len(places):
+            return None
+        name = digest("begins", number, self.name)
+        self.database.put("beginning", pa.table({"place": places, "begins": later}))
+        self.database.make(name, "SELECT place, max(begins) AS begins FROM beginning GROUP BY place")
+        return name
+
+    def static_too(
+        self, found: Found, stream: str, memories: Mapping[str, Repeats], new: pa.Table
+    ) -> list[int]:
+        """The places of elements whose triples are in the static default graph, too."""
+        places = found.static_too.setdefault(stream, [])
+        if not len(new):
+            return places
+        dialect, static = (
+            self.database.dialect,
+            static_default(self.query.query.dataset, self.database.dialect),
+        )
+        predicates = memories[stream].predicates
+        self.database.put("arrived", new.select(["s", "p", "o", "place"]))
+        where = []
+        if predicates is not None:
+            listed = ", ".join(map(dialect.string, sorted(predicates)))
+            asked = select(["p"], nested(static, "d"), [f"p IN ({listed})"], distinct=True)
+            both = self.database.ask(asked).column(0).to_pylist()
+            if not both:
+                return places
+            where = [f"a.p IN ({', '.join(map(dialect.string, both))})"]
+        same = f"JOIN {nested(static, 'd')} ON d.s = a.s AND d.p = a.p AND d.o = a.o"
+        rows = self.database.ask(select(["a.place"], f"arrived AS a {same}", where, distinct=True))
+        places += rows.column(0).to_pylist()
+        return places
+
+    def forget(self, found: Found, after: int) -> None:
+        """Write what is kept anew, without what holds at no later instant, when much has come since."""
+        rows: int = self.database.ask(f"SELECT count(*) FROM {self.name}").column(0)[0].as_py()
+        if rows < 2 * found.rows + LEAST_GROWTH:
+            return
+        live = select(["*"], self.name, [f"{INTERVAL[1]} > {after}"])
+        self.database.run(f"CREATE OR REPLACE TABLE {self.name} AS {live}")
+        found.rows = self.database.ask(f"SELECT count(*) FROM {self.name}").column(0)[0].as_py()
+        found.forgotten = after
+        found.held = [interval for interval in found.held if interval[1] > after]
+
+
+def times_held(window: LogicalWindow, times: pa.ChunkedArray) -> list[Interval]:
+    """The intervals in which a window holds some element of these times."""
+    panes = np.unique(times.to_numpy(), return_index=False) if len(times) else np.empty(0, np.int64)
+    entry, leaving = (-(-at // window.step) * window.step for at in (panes, panes + window.range))
+    pairs = (
+        np.unique(np.stack([entry, leaving], axis=1), axis=0) if len(panes) else np.empty((0, 2), np.int64)
+    )
+    return [(int(first), int(last)) for first, last in pairs if first < last]
+
+
+def kept_window_sql(window: LogicalWindow, elements: str, begins: str | None) -> str:
+    """The rows of a window: an element holds from when it comes, or later if `begins` says so, until it
+    leaves."""
+    entry, leaving, _ = sql.bounds(window)
+    first, last = INTERVAL
+    if begins is None:
+        staying = select([*sql.COLUMNS, f"{entry} AS {first}", f"{leaving} AS {last}"], elements)
+    else:
+        placed = select([*sql.COLUMNS, "place", f"{entry} AS entry", f"{leaving} AS {last}"], elements)
+        begin = f"greatest(e.entry, COALESCE(b.begins, e.entry)) AS {first}"
+        columns = [*(f"e.{name}" for name in sql.COLUMNS), begin, f"e.{last}"]
+        staying = select(columns, f"{nested(placed, 'e')} LEFT JOIN {begins} AS b ON b.place = e.place")
+    return select([*sql.COLUMNS, *INTERVAL], nested(staying, "w"), [f"{first} < {last}"])

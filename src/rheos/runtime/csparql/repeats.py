@@ -1,0 +1,156 @@
+"""Repeats: which elements of a stream say again what an element before them said.
+
+A window is a set. A triple that comes again while it is in the window holds without a break, so what it adds
+begins where the earlier one leaves. To find the earlier one, a worker remembers a hash of every live triple,
+in sorted runs: a look-up takes the logarithm of what is live, not a pass over it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rheos.runtime.operator import Times
+from rheos.runtime.worker.database import Database
+
+Hashes = npt.NDArray[np.uint64]
+
+# With more different predicates than this, nothing is decided by predicate.
+MOST_PREDICATES = 1000
+
+
+class Run(NamedTuple):
+    """The hashes of elements in order and, for equal ones in the order of the stream, their places."""
+
+    hashes: Hashes
+    places: Times
+
+    def latest(self, hashes: Hashes) -> Times:
+        """The place of the last element with each hash; 0 if there is none."""
+        at = np.searchsorted(self.hashes, hashes, side="right") - 1
+        found = (at >= 0) & (self.hashes[at] == hashes)
+        return np.where(found, self.places[at], 0)
+
+    @classmethod
+    def of(cls, hashes: Hashes, places: Times) -> Run:
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order], places[order])
+
+
+@dataclass
+class Repeats:
+    """What is remembered of a stream up to the element with the place `last`.
+
+    `again` are the places of elements whose triple came before, with the place and time of the one before.
+    `predicates` are all that there were; None if they are too many.
+    """
+
+    last: int = 0
+    runs: list[Run] = field(default_factory=list)
+    again: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    predicates: set[str] | None = field(default_factory=set)
+
+    def take_in(self, elements: pa.Table, until: int, database: Database) -> None:
+        """Look at the elements that have come since, up to a time. `elements` are all that are live, with
+        their places."""
+        if not len(elements):
+            return
+        first = elements.column("place")[0].as_py()
+        begin = max(0, self.last + 1 - first)
+        end = up_to(elements, until)
+        if end <= begin:
+            return
+        new = elements.slice(begin, end - begin)
+        database.put("arrived", new.select(["s", "p", "o"]))
+        hashes: Hashes = database.ask("SELECT hash(s, p, o) AS hash FROM arrived").column(0).to_numpy()
+        places = new.column("place").to_numpy()
+        self._find(hashes, places, elements, first)
+        self._remember(Run.of(hashes, places), first)
+        if self.predicates is not None:
+            self.predicates.update(pc.unique(new.column("p")).to_pylist())
+            if len(self.predicates) > MOST_PREDICATES:
+                self.predicates = None
+        self.last = int(places[-1])
+
+    def _find(self, hashes: Hashes, places: Times, elements: pa.Table, first: int) -> None:
+        """Note which of new elements repeat another one, new or not."""
+        before = np.zeros(len(places), np.int64)
+        for run in self.runs:  # the later ones have the later places
+            before = np.maximum(before, run.latest(hashes))
+        order = np.lexsort((places, hashes))
+        same = hashes[order[1:]] == hashes[order[:-1]]
+        before[order[1:][same]] = places[order[:-1][same]]
+        found = np.flatnonzero(before >= first)
+        if not len(found):
+            return
+        one, other = (rows_at(elements, at[found] - first) for at in (places, before))
+        equal = np.ones(len(found), bool)
+        for name in "spo":
+            equal &= pc.equal(one.column(name), other.column(name)).to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(~equal):  # two triples of one hash: look through all that are before
+            before[found[at]] = _before(elements, int(places[found[at]]) - first, first)
+        found = np.flatnonzero(before >= first)
+        times = rows_at(elements, before[found] - first).column("time").to_numpy()
+        self.again = np.concatenate([self.again, np.stack([places[found], before[found], times], axis=1)])
+
+    def _remember(self, run: Run, first: int) -> None:
+        """Add a run. Runs of about the same size become one, so that there are few; what has left is
+        forgotten then."""
+        self.runs.append(run)
+        while len(self.runs) > 1 and len(self.runs[-2].hashes) < 2 * len(self.runs[-1].hashes):
+            later, earlier = self.runs.pop(), self.runs.pop()
+            live = earlier.places >= first
+            self.runs.append(
+                Run.of(
+                    np.concatenate([earlier.hashes[live], later.hashes]),
+                    np.concatenate([earlier.places[live], later.places]),
+                )
+            )
+        self.again = self.again[self.again[:, 0] >= first]
+
+
+def up_to(elements: pa.Table, time: int) -> int:
+    """How many elements are not after a time."""
+    times = elements.column("time")
+    return bisect_right(range(len(times)), time, key=lambda at: times[at].as_py())
+
+
+def rows_at(elements: pa.Table, rows: Times) -> pa.Table:
+    """Some rows of a table in many pieces, without putting the pieces together."""
+    order = np.argsort(rows, kind="stable")
+    chosen, parts, begin = rows[order], list[pa.RecordBatch](), 0
+    for piece in elements.to_batches():
+        low, high = np.searchsorted(chosen, (begin, begin + len(piece)))
+        if high > low:
+            parts.append(piece.take(pa.array(chosen[low:high] - begin)))
+        begin += len(piece)
+    back = np.empty(len(rows), np.int64)
+    back[order] = np.arange(len(rows))
+    return pa.Table.from_batches(parts, elements.schema).combine_chunks().take(pa.array(back))
+
+
+def _before(elements: pa.Table, row: int, first: int) -> int:
+    """The place of the last element before a row with the same triple; 0 if there is none."""
+    same = np.ones(row, bool)
+    for name in "spo":
+        column = elements.column(name)
+        same &= pc.equal(column.slice(0, row), column[row]).to_numpy()
+    found = np.flatnonzero(same)
+    return int(found[-1]) + first if len(found) else 0
+
+
+def shared(memories: Sequence[Repeats]) -> bool:
+    """Whether two streams can have the same triple."""
+    seen: set[str] = set()
+    for memory in memories:
+        if memory.predicates is None or seen & memory.predicates:
+            return len(memories) > 1
+        seen |= memory.predicates
+    return False

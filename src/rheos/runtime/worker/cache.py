@@ -1,0 +1,63 @@
+"""The cache of a worker: what operators keep between micro-batches, so that they need not find it again.
+
+Nothing depends on it. What is not there, because the worker is new or static data have changed, is made again
+from the live elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import duckdb
+
+from rheos.runtime.operator import Span
+from rheos.runtime.state.buffer import Buffer
+
+# Fewer live elements than this are evaluated as quickly without.
+LEAST_LIVE = 20_000
+# Where more than this part of what is live is new, there is little to gain.
+MOST_NEW = 0.25
+
+
+class Tabled(Protocol):
+    """What is kept for a query, in a table of the worker's database."""
+
+    table: str
+
+
+@dataclass
+class Cache:
+    """What is kept for queries and of streams, by their names. If `always`, also where it does not pay."""
+
+    connection: duckdb.DuckDBPyConnection
+    always: bool = False
+    queries: dict[str, Tabled] = field(default_factory=dict)
+    streams: dict[str, Any] = field(default_factory=dict)
+    run: str = ""
+
+    def begin(self, run: str, queries: Collection[str]) -> None:
+        """Begin a batch of a run with these queries: forget all others."""
+        if run != self.run:
+            self.streams.clear()
+        for name in [name for name in self.queries if run != self.run or name not in queries]:
+            self.forget(name)
+        self.run = run
+
+    def forget(self, query: str) -> None:
+        """Forget what was kept for a query."""
+        found = self.queries.pop(query, None)
+        if found is not None:
+            self.connection.execute(f"DROP TABLE IF EXISTS {found.table}")
+
+    def pays(self, buffers: Mapping[str, Buffer], span: Span) -> bool:
+        """Whether it pays to keep what a query finds in a span of these streams."""
+        return self.always or worth_keeping(buffers, span)
+
+
+def worth_keeping(buffers: Mapping[str, Buffer], span: Span) -> bool:
+    """Whether so much is live, and so little of it new, that it pays to keep what was found before."""
+    live = sum(len(buffer.elements) for buffer in buffers.values())
+    new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
+    return live >= LEAST_LIVE and new <= live * MOST_NEW

@@ -1,0 +1,187 @@
+"""What is kept between micro-batches: answers are the same with it, without it, and when it is lost.
+
+They are compared with a slow, obvious evaluator, and to the letter with an evaluation of all live elements.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rheos.algebra.csparql import translate_csparql
+from rheos.optimize.incremental import NotKept
+from rheos.runtime.csparql.operator import CSparqlOperator
+from rheos.runtime.csparql.repeats import Repeats, Run
+from rheos.runtime.operator import Span
+from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.cache import Cache
+from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.workbench import Workbench
+from rheos.sources.times import NEVER
+from rheos.store.graphs import StaticGraphs
+from rheos.syntax import parse
+from tests.continuous.cases import ONE, PREFIX, QUERIES, SECOND, Text, case
+from tests.continuous.reference import Case, answers
+from tests.continuous.test_evaluation import load
+from tests.spread import spread
+
+Answer = tuple[int, Counter[tuple[object, ...]]]
+
+
+class Named:
+    """As much of a registered query as an operator looks at."""
+
+    name = "q"
+
+
+def buffer(elements: list[tuple[str, str, str, int]]) -> Buffer:
+    s, p, o, time = zip(*elements, strict=True) if elements else ((), (), (), ())
+    times = pa.array(time, pa.int64())
+    zeros = pa.array(np.zeros(len(time), np.int64))
+    text = [pa.array(column, pa.string()) for column in (s, p, o)]
+    columns = dict(zip("spo", text, strict=True)) | {"start": times, "time": times, "partition": zeros}
+    return Buffer(pa.table(columns))
+
+
+def evaluated(
+    found: Case, operator: CSparqlOperator, cuts: list[int], chance: random.Random, *, cached: bool = True
+) -> list[Answer]:
+    """The answers batch after batch, by workers each of which has a cache and sees some of the batches."""
+    live = {name: buffer(list(elements)) for name, elements in found.streams.items()}
+    workers = [StaticGraphs(), StaticGraphs()]
+    for graphs in workers:
+        load(graphs, found)
+    caches = [Cache(graphs.connection, always=True) for graphs in workers]
+    reported: list[Answer] = []
+    for after, until in itertools.pairwise(cuts):
+        cache = chance.choice(caches)
+        if chance.random() < 0.1:
+            cache.forget("q")
+        cache.begin("run", ["q"])
+        bench = Workbench(cache.connection, dict(live), cache=cache if cached else None)
+        span = Span(after, until, tuple(sorted((found.since or {}).items())))
+        answer = operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
+        if chance.random() < 0.2:  # the batch is done again
+            answer = operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
+        rows: dict[int, Counter[tuple[object, ...]]] = {
+            row["instant"]: Counter() for row in answer.instants.to_pylist()
+        }
+        for instant, _, *row in zip(*(column.to_pylist() for column in answer.rows.columns), strict=True):
+            rows[instant][tuple(row)] += 1
+        reported += zip(answer.instants.column("at").to_pylist(), rows.values(), strict=True)
+        placed = {name: kept.placed for name, kept in live.items()}
+        for name, kept in live.items():
+            marks = operator.live(name, placed, until)
+            first = int(np.argmax(marks)) if marks.any() else len(marks)
+            live[name] = kept.part(first, 2**62)
+        bench.close()
+    return reported
+
+
+# What is kept: solutions, parts of groups, both under filters, limits and orders; of one stream and of two.
+KEPT = [
+    *(text for text in QUERIES if CSparqlOperator.of(case(random.Random(0), text).query).incremental),
+    Text("SELECT ?a ?b ?c ?d", "{ ?a :p ?b . ?b :q ?c . ?c :p ?d }"),
+    Text("SELECT ?b (COUNT(*) AS ?n) (MIN(?c) AS ?x)", "{ ?a :p ?b . ?b :q ?c }", "GROUP BY ?b"),
+    Text("SELECT ?a (COUNT(DISTINCT ?b) AS ?n)", "{ ?a :p ?b }", "GROUP BY ?a"),
+    Text("SELECT ?t (SUM(?v) AS ?n) (AVG(?v) AS ?m)", "{ ?a :v ?v . ?a :static ?t }", "GROUP BY ?t"),
+    Text("SELECT ?a (COUNT(*) AS ?n)", "{ { ?a :p ?b } UNION { ?b :static ?a } }",
+         "GROUP BY ?a HAVING (COUNT(*) > 1)"),
+    Text("SELECT *", "{ { ?a :p ?b } UNION { ?a :q ?b . ?b :other ?c } UNION { ?c :static ?a } }"),
+    Text("SELECT DISTINCT ?a", "{ ?a ?x ?b . ?b ?y ?c }", "ORDER BY ?a LIMIT 3"),
+    Text("SELECT ?a ?d", f"{{ GRAPH {ONE} {{ {{ ?a :p ?b }} UNION {{ ?a :q ?b }} }} BIND(STR(?b) AS ?d) }}"),
+    Text("ASK", "{ ?a :p ?b . ?b :p ?a }"),
+]  # fmt: skip
+# SPARQL leaves open what these give, so that only the letter can be compared.
+OPEN = [
+    Text("CONSTRUCT { ?a :n [ :of ?b ] }", "{ ?a :p ?b }"),
+    Text("SELECT ?b (SAMPLE(?a) AS ?y)", "{ ?a :p ?b . ?b :q ?c }", "GROUP BY ?b"),
+    Text("SELECT (SUM(?v) AS ?n) (GROUP_CONCAT(?v) AS ?x)", "{ ?a :v ?v FILTER(?v > 1) }"),
+]
+
+
+@pytest.mark.parametrize("seed", spread(12, 4))
+@pytest.mark.parametrize("text", [*KEPT, *OPEN], ids=str)
+def test_agrees_with_a_store_per_evaluation(text: Text, seed: int) -> None:
+    chance = random.Random(f"kept {text}{seed}")
+    found = next(filter(is_incremental, (case(chance, text) for _ in range(100))))
+    operator = CSparqlOperator.of(found.query)
+    until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
+    after = NEVER
+    if chance.random() < 0.25:  # registered while the streams flow
+        after = chance.randrange(0, until // 2, SECOND // 2)
+        since = {
+            name: sum(element[3] <= after for element in elements) for name, elements in found.streams.items()
+        }
+        found = replace(found, since=since)
+    spans = [after, *sorted(chance.sample(range(max(after, 0) + 1, until, SECOND // 2), 6)), until]
+    given = evaluated(found, operator, spans, chance)
+    assert given == evaluated(found, operator, spans, chance, cached=False)
+    if text not in OPEN:
+        assert given == answers(found, operator.statement.columns, max(after, -1), until)
+
+
+def is_incremental(found: Case) -> bool:
+    """Whether it is: its windows are drawn at random, and some count triples."""
+    return CSparqlOperator.of(found.query).incremental
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("{ ?a :p ?b OPTIONAL { ?b :q ?c } }", "OPTIONAL and MINUS"),
+        ("{ ?a :p ?b FILTER NOT EXISTS { ?b :q ?c } }", "EXISTS"),
+        ("{ ?a :p+ ?b }", "a path"),
+        ("{ GRAPH ?g { ?a :p ?b } }", "GRAPH with a variable"),
+        ("{ ?a :p ?b FILTER(?b < NOW()) }", "another value each time"),
+        ("{ ?a :p ?b FILTER(timestamp(?a) > 5) }", "timestamp()"),
+        ("{ ?a :p ?b { SELECT ?b (COUNT(*) AS ?n) { ?b :q ?c } GROUP BY ?b } }", "a sub-select"),
+    ],
+)
+def test_why_a_query_is_not_incremental(where: str, reason: str) -> None:
+    query = f"REGISTER QUERY q AS {PREFIX} SELECT * FROM STREAM {ONE} [RANGE 9s STEP 1s] WHERE {where}"
+    operator = CSparqlOperator.of(translate_csparql(parse(query, "csparql"), "q"))
+    assert isinstance(operator.keeping, NotKept)
+    assert reason in operator.keeping.reason
+
+
+def elements(*triples: str) -> pa.Table:
+    s, p, o = zip(*(triple.split() for triple in triples), strict=True)
+    numbers = pa.array(range(1, len(s) + 1), pa.int64())
+    return pa.table({"s": s, "p": p, "o": o, "time": numbers, "place": numbers})
+
+
+def test_repeats_are_found_in_and_between_batches() -> None:
+    found = elements("a p b", "a p c", "a p b", "a p b", "x p b", "a p c")
+    memory, database = Repeats(), Database(duckdb.connect())
+    for until in (2, 3, 6):
+        memory.take_in(found, until, database)
+    assert memory.again.tolist() == [[3, 1, 1], [4, 3, 3], [6, 2, 2]]
+    assert memory.predicates == {"p"}
+    assert memory.last == 6
+
+
+def test_triples_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = elements("a p b", "a p c", "a p b", "a p c")
+    memory, database = Repeats(), Database(duckdb.connect())
+    ask = database.ask
+    same = lambda sql: ask(sql.replace("hash(s, p, o)", "CAST(7 AS UBIGINT)"))  # noqa: E731
+    monkeypatch.setattr(database, "ask", same)
+    memory.take_in(found, 2, database)
+    memory.take_in(found, 4, database)
+    assert memory.again.tolist() == [[3, 1, 1], [4, 2, 2]]
+
+
+def test_runs_stay_few() -> None:
+    memory = Repeats()
+    for place in range(1, 1000):
+        memory._remember(Run.of(np.array([place], np.uint64), np.array([place])), 1)
+    assert len(memory.runs) < 12
+    assert sum(len(run.places) for run in memory.runs) == 999
