@@ -18,7 +18,7 @@ import pytest
 from rheos.algebra.csparql import translate_csparql
 from rheos.optimize.incremental import NotKept
 from rheos.runtime.csparql.operator import CSparqlOperator
-from rheos.runtime.csparql.repeats import Repeats, Run
+from rheos.runtime.csparql.repeats import Repeats, Run, Runs
 from rheos.runtime.operator import Span
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
@@ -180,8 +180,10 @@ def test_triples_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
 
 
 def test_runs_stay_few() -> None:
-    memory = Repeats()
+    found = Runs()
     for place in range(1, 1000):
-        memory._remember(Run.of(np.array([place], np.uint64), np.array([place])), 1)
-    assert len(memory.runs) < 12
-    assert sum(len(run.places) for run in memory.runs) == 999
+        found.add(Run.of(np.array([place % 100], np.uint64), np.array([place])), 1)
+    assert len(found.runs) < 12
+    assert sum(len(run.places) for run in found.runs) == 999
+    assert found.latest(np.array([7, 200], np.uint64)).tolist() == [907, 0]
+    assert sorted(found.all(np.array([7, 200], np.uint64))) == list(range(7, 1000, 100))

@@ -11,6 +11,7 @@ What is above `Kept` is evaluated on all that is kept, for the instants of the b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -225,6 +226,25 @@ def _with_parts(branch: Node, parts: Sequence[GraphPart]) -> Node:
         return node
 
     return marked(branch)
+
+
+def links(query: Query, matches: Matches) -> frozenset[tuple[str, str]] | None:
+    """How elements that are not new must be linked to new ones to be part of a new solution: the places (s or
+    o) at which a new one and another have the same term. None if some need not be linked directly."""
+    found: set[tuple[str, str]] = set()
+    for branch in branches(of_kept(query.form.pattern)):
+        matching = [pattern for graph, pattern in patterns(branch) if matches(graph, pattern)]
+        for new, other in itertools.permutations(matching, 2):
+            shared = {(a, b) for a, one in _ends(new) for b, two in _ends(other) if one == two}
+            if not shared:
+                return None
+            found |= shared
+    return frozenset(found)
+
+
+def _ends(pattern: TriplePattern) -> list[tuple[str, Variable]]:
+    ends = (("s", pattern.subject), ("o", pattern.object))
+    return [(place, term) for place, term in ends if isinstance(term, Variable)]
 
 
 def predicate(pattern: TriplePattern) -> str | None:

@@ -6,6 +6,7 @@ from rheos.algebra.entailment import told
 from rheos.algebra.printer import show
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
 from rheos.optimize import optimize_csparql
+from rheos.optimize.incremental import NotKept
 from rheos.runtime.csparql.instants import periods
 from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.words import duration, in_no_window, multiples
@@ -24,8 +25,16 @@ def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
         "algebra": show(query.query),
         "optimised": show(plan.query),
         "sharding": str(operator.sharding),
+        "incremental": incremental(operator),
         "SQL (DuckDB, in Spark tasks)": operator.statement.sql,
     }
+
+
+def incremental(operator: CSparqlOperator) -> str:
+    """Whether a batch only looks for what is new, or why not."""
+    if isinstance(operator.keeping, NotKept):
+        return f"no, each batch looks at all that is live: {operator.keeping.reason}"
+    return "yes, a batch looks for what is new where much more is live; what was found before is kept"
 
 
 def reports(query: CSparqlQuery) -> str:

@@ -8,6 +8,7 @@ everything is new then. So nothing depends on which worker has evaluated which b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,9 +18,9 @@ import pyarrow as pa
 
 from rheos.algebra.nodes import GraphPart, TriplePattern
 from rheos.algebra.streams import LogicalWindow
-from rheos.optimize.incremental import of_kept, patterns, predicate, with_new
+from rheos.optimize.incremental import links, of_kept, patterns, predicate, with_new
 from rheos.runtime.csparql.instants import Interval, merged, reporting
-from rheos.runtime.csparql.repeats import Repeats, shared, up_to
+from rheos.runtime.csparql.repeats import Hashes, Repeats, hashes_of, rows_at, shared, up_to
 from rheos.runtime.csparql.sharding import with_turns
 from rheos.runtime.csparql.windows import digest
 from rheos.runtime.operator import Answers, Span
@@ -148,20 +149,27 @@ class Incremental:
     ) -> None:
         """Find what the elements of a span add."""
         first, last = found.until == NEVER, dict(found.last)
-        self.show(found, span.until, unseen, memories)
+        fill, _ = self.statement(found, memories)
+        self.show(found, span.until, unseen, memories, fill)
         if first or found.last != last:
-            fill, _ = self.statement(found, memories)
             into = f"CREATE OR REPLACE TABLE {self.name} AS" if first else f"INSERT INTO {self.name}"
             self.database.run(f"{into}\n{fill}")
         found.until = span.until
 
     def show(
-        self, found: Found, until: int, unseen: Mapping[str, int], memories: Mapping[str, Repeats]
+        self,
+        found: Found,
+        until: int,
+        unseen: Mapping[str, int],
+        memories: Mapping[str, Repeats],
+        fill: str,
     ) -> None:
-        """Have the windows on old, new and all elements as the tables that statements read."""
+        """Have the windows on old, new and all elements as tables, as far as a statement reads them."""
+        read = set(re.findall(r"\w+", fill))
         tables, default = self.batch.tables, dict[GraphPart, list[str]]()
         held = list(found.held)
         ends = dict[str, int]()
+        terms = self.terms(found, until, memories)
         for number, window in enumerate(self.query.windows, start=1):
             assert isinstance(window.window, LogicalWindow)
             elements, stream = self.elements[window.stream], window.stream
@@ -174,13 +182,23 @@ class Incremental:
             slices = {"all": (begin, end), "old": (begin, new), "new": (new, end)}
             begins = self.begins(found, number, unseen, memories, elements.slice(new, end - new))
             for part in PARTS:
+                shown = part_name(window_name(number), part)
+                inside = not window.named and part_name(DEFAULT_WINDOW, part) in read
+                if shown not in read and not inside:
+                    continue
                 start, stop = slices[part]
                 name = digest("slice", window.stream, part, start, stop, self.name)
-                self.database.put(name, elements.slice(start, stop - start))
+                chosen = elements.slice(start, stop - start)
+                if part != "new" and terms is not None:
+                    chosen = self.linked(stream, terms, memories[stream], begin, new)
+                    if part == "all":
+                        chosen = pa.concat_tables([chosen, elements.slice(new, end - new)])
+                self.database.put(name, chosen)
                 view = digest("kept_window", name, window.window, begins)
                 self.database.view(view, kept_window_sql(window.window, name, begins))
-                tables.show(part_name(window_name(number), part), view)
-                if not window.named:
+                if shown in read:
+                    tables.show(shown, view)
+                if inside:
                     default.setdefault(part, []).append(view)
         for part, views in default.items():
             whole = digest("kept_default", *views)
@@ -189,6 +207,36 @@ class Incremental:
             tables.show(part_name(DEFAULT_WINDOW, part), whole)
         found.held = [interval for interval in merged(held) if interval[1] > found.forgotten]
         found.last |= ends
+
+    def terms(self, found: Found, until: int, memories: Mapping[str, Repeats]) -> dict[str, Hashes] | None:
+        """What an element that is not new must have as subject, or as object, to be part of a new solution:
+        hashes of terms. None if it need not have any of them, or if nothing was found before."""
+        query = self.operator.kept
+        assert query is not None
+        linked = links(query, lambda graph, pattern: self.matches(memories, graph, pattern))
+        if linked is None or found.until == NEVER:
+            return None
+        wanted: dict[str, list[Hashes]] = {}
+        for elements, stream in ((self.elements[stream], stream) for stream in self.elements):
+            low = elements.column("place")[0].as_py() if len(elements) else 1
+            begin = max(0, found.last.get(stream, 0) + 1 - low)
+            new = elements.slice(begin, max(0, up_to(elements, until) - begin))
+            for place, other in linked:
+                wanted.setdefault(other, []).append(hashes_of(new, [place], self.database))
+        return {place: np.concatenate(found) for place, found in wanted.items()}
+
+    def linked(
+        self, stream: str, terms: Mapping[str, Hashes], memory: Repeats, begin: int, end: int
+    ) -> pa.Table:
+        """Of the elements of some rows those that have one of the terms."""
+        elements = self.elements[stream]
+        low = elements.column("place")[0].as_py() if len(elements) else 1
+        places = [
+            memory.linked(place, wanted, elements, low + end - 1, self.database)
+            for place, wanted in terms.items()
+        ]
+        rows = np.unique(np.concatenate([np.empty(0, np.int64), *places])) - low
+        return rows_at(elements, rows[rows >= begin])
 
     def begins(
         self,

@@ -87,8 +87,13 @@ def visible(
 ) -> npt.NDArray[np.bool_]:
     """Which elements, given by time and place, a window can still hold at an instant after `until`."""
     if isinstance(window, LogicalWindow):
-        entry, leaving = (-(-bound // window.step) * window.step for bound in (time, time + window.range))
-        return (entry < leaving) & (leaving > following(query, until))
+        # It leaves after the next instant if time + range is after the last multiple of the step up to that.
+        moved = following(query, until) // window.step * window.step
+        visible: npt.NDArray[np.bool_] = time > moved - window.range
+        if window.step > window.range:
+            entry, leaving = (-(-bound // window.step) for bound in (time, time + window.range))
+            visible &= entry < leaving
+        return visible
     # It stays at its last move until the next, which is less than a step before the last element. From which
     # element on its triples are counted need not be known for that.
     arrived = place[time <= until]

@@ -36,7 +36,15 @@ class Run(NamedTuple):
         """The place of the last element with each hash; 0 if there is none."""
         at = np.searchsorted(self.hashes, hashes, side="right") - 1
         found = (at >= 0) & (self.hashes[at] == hashes)
-        return np.where(found, self.places[at], 0)
+        places: Times = np.where(found, self.places[at], 0)
+        return places
+
+    def all(self, hashes: Hashes) -> Times:
+        """The places of all elements with one of these hashes, which are all different."""
+        first, end = (np.searchsorted(self.hashes, hashes, side=side) for side in ("left", "right"))
+        counts = end - first
+        before = np.cumsum(counts) - counts
+        return self.places[np.repeat(first - before, counts) + np.arange(counts.sum())]
 
     @classmethod
     def of(cls, hashes: Hashes, places: Times) -> Run:
@@ -45,15 +53,81 @@ class Run(NamedTuple):
 
 
 @dataclass
+class Runs:
+    """The hashes of live elements in sorted runs, the later ones with the later places."""
+
+    runs: list[Run] = field(default_factory=list)
+
+    def add(self, run: Run, first: int) -> None:
+        """Add a run. Runs of about the same size become one, so that there are few; what is before the place
+        `first` is forgotten then."""
+        self.runs.append(run)
+        while len(self.runs) > 1 and len(self.runs[-2].hashes) < 2 * len(self.runs[-1].hashes):
+            later, earlier = self.runs.pop(), self.runs.pop()
+            live = earlier.places >= first
+            self.runs.append(
+                Run.of(
+                    np.concatenate([earlier.hashes[live], later.hashes]),
+                    np.concatenate([earlier.places[live], later.places]),
+                )
+            )
+
+    def latest(self, hashes: Hashes) -> Times:
+        """The place of the last element with each hash; 0 if there is none."""
+        found = np.zeros(len(hashes), np.int64)
+        for run in self.runs:
+            found = np.maximum(found, run.latest(hashes))
+        return found
+
+    def all(self, hashes: Hashes) -> Times:
+        """The places of all elements with one of these hashes."""
+        different = np.unique(hashes)
+        return np.concatenate([np.empty(0, np.int64), *(run.all(different) for run in self.runs)])
+
+
+@dataclass
+class Ends:
+    """Where terms are the subject or the object of an element, up to the place `last`: by hashes of terms."""
+
+    place: str
+    last: int = 0
+    runs: Runs = field(default_factory=Runs)
+
+    def take_in(self, elements: pa.Table, first: int, last: int, database: Database) -> None:
+        """Look at the elements that have come since; `first` is the place of the first that is live."""
+        begin = max(0, self.last + 1 - first)
+        if last - first + 1 > begin:
+            new = elements.slice(begin, last - first + 1 - begin)
+            self.runs.add(
+                Run.of(hashes_of(new, [self.place], database), new.column("place").to_numpy()), first
+            )
+            self.last = last
+
+    def linked(self, terms: Hashes, first: int) -> Times:
+        """The places of live elements that have one of the terms there."""
+        found = np.unique(self.runs.all(terms))
+        return found[found >= first]
+
+
+def hashes_of(elements: pa.Table, columns: Sequence[str], database: Database) -> Hashes:
+    database.put("arrived", elements.select(columns))
+    found: Hashes = (
+        database.ask(f"SELECT hash({', '.join(columns)}) AS hash FROM arrived").column(0).to_numpy()
+    )
+    return found
+
+
+@dataclass
 class Repeats:
     """What is remembered of a stream up to the element with the place `last`.
 
     `again` are the places of elements whose triple came before, with the place and time of the one before.
-    `predicates` are all that there were; None if they are too many.
+    `predicates` are all that there were; None if they are too many. `ends` are kept for those who join.
     """
 
     last: int = 0
-    runs: list[Run] = field(default_factory=list)
+    triples: Runs = field(default_factory=Runs)
+    ends: dict[str, Ends] = field(default_factory=dict)
     again: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     predicates: set[str] | None = field(default_factory=set)
 
@@ -68,11 +142,11 @@ class Repeats:
         if end <= begin:
             return
         new = elements.slice(begin, end - begin)
-        database.put("arrived", new.select(["s", "p", "o"]))
-        hashes: Hashes = database.ask("SELECT hash(s, p, o) AS hash FROM arrived").column(0).to_numpy()
+        hashes = hashes_of(new, ["s", "p", "o"], database)
         places = new.column("place").to_numpy()
         self._find(hashes, places, elements, first)
-        self._remember(Run.of(hashes, places), first)
+        self.triples.add(Run.of(hashes, places), first)
+        self.again = self.again[self.again[:, 0] >= first]
         if self.predicates is not None:
             self.predicates.update(pc.unique(new.column("p")).to_pylist())
             if len(self.predicates) > MOST_PREDICATES:
@@ -81,9 +155,7 @@ class Repeats:
 
     def _find(self, hashes: Hashes, places: Times, elements: pa.Table, first: int) -> None:
         """Note which of new elements repeat another one, new or not."""
-        before = np.zeros(len(places), np.int64)
-        for run in self.runs:  # the later ones have the later places
-            before = np.maximum(before, run.latest(hashes))
+        before = self.triples.latest(hashes)
         order = np.lexsort((places, hashes))
         same = hashes[order[1:]] == hashes[order[:-1]]
         before[order[1:][same]] = places[order[:-1][same]]
@@ -100,20 +172,13 @@ class Repeats:
         times = rows_at(elements, before[found] - first).column("time").to_numpy()
         self.again = np.concatenate([self.again, np.stack([places[found], before[found], times], axis=1)])
 
-    def _remember(self, run: Run, first: int) -> None:
-        """Add a run. Runs of about the same size become one, so that there are few; what has left is
-        forgotten then."""
-        self.runs.append(run)
-        while len(self.runs) > 1 and len(self.runs[-2].hashes) < 2 * len(self.runs[-1].hashes):
-            later, earlier = self.runs.pop(), self.runs.pop()
-            live = earlier.places >= first
-            self.runs.append(
-                Run.of(
-                    np.concatenate([earlier.hashes[live], later.hashes]),
-                    np.concatenate([earlier.places[live], later.places]),
-                )
-            )
-        self.again = self.again[self.again[:, 0] >= first]
+    def linked(self, place: str, terms: Hashes, elements: pa.Table, last: int, database: Database) -> Times:
+        """The places of live elements up to a place that have one of these terms as subject or object."""
+        first = elements.column("place")[0].as_py() if len(elements) else 1
+        ends = self.ends.setdefault(place, Ends(place))
+        ends.take_in(elements, first, self.last, database)
+        found = ends.linked(terms, first)
+        return found[found <= last]
 
 
 def up_to(elements: pa.Table, time: int) -> int:
