@@ -1,7 +1,8 @@
 """A Spark cluster of processes on 127.0.0.1: a master, and workers that do not share the driver's disk.
 
 Each worker runs in its own mount namespace, with an empty file system in the place of the folders that only
-the driver may see. Where namespaces are not permitted, workers run without, and `apart` says so.
+the driver may see, and with a folder for temporary files that nobody else sees. Where namespaces are not
+permitted, workers run without, and `apart` says so.
 """
 
 from __future__ import annotations
@@ -52,8 +53,12 @@ class Cluster:
     def start(self, name: str, arguments: Sequence[str], *, apart: bool = False) -> subprocess.Popen[bytes]:
         command = [str(SPARK / "bin" / "spark-class"), *arguments]
         if apart and self.apart:
-            mounts = " && ".join(f"mount -t tmpfs tmpfs {shlex.quote(str(path))}" for path in self.hidden)
-            command = ["unshare", "--mount", "sh", "-c", f"{mounts} && exec {shlex.join(command)}"]
+            steps = [f"mount -t tmpfs tmpfs {shlex.quote(str(path))}" for path in self.hidden]
+            # The cache of the state store is among temporary files. Workers that saw that of the driver, or
+            # that of each other, would find there what they could not read from the store.
+            own = shlex.quote(str(self.hidden[0] / "tmp"))
+            steps += [f"mkdir {own}", f"export TMPDIR={own}", f"exec {shlex.join(command)}"]
+            command = ["unshare", "--mount", "sh", "-c", " && ".join(steps)]
         with (self.log / f"{name}.log").open("wb") as output:
             process = subprocess.Popen(
                 command,

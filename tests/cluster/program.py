@@ -42,6 +42,10 @@ QUERIES = [
     # EP-SPARQL: a sequence, and a rule.
     "REGISTER QUERY stays AS SELECT ?p ?r WHERE { { ?p :enters ?r } SEQ { ?p :leaves ?r }"
     ' FILTER(getDURATION() < "PT6S"^^xsd:duration) }',
+    "REGISTER STREAM rushes AS CONSTRUCT { ?p :rushes ?r } WHERE { { ?p :enters ?r } SEQ { ?p :leaves ?r }"
+    ' FILTER(getDURATION() < "PT1S"^^xsd:duration) }',
+    "REGISTER QUERY restless AS SELECT ?p ?r ?s WHERE { { ?p :rushes ?r } SEQ { ?p :rushes ?s }"
+    ' FILTER(getDURATION() < "PT30S"^^xsd:duration) }',
 ]
 
 

@@ -108,7 +108,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 def test_the_same_bytes_as_on_one_machine(place: Place) -> None:
     assert place.expected.count(b"\n") > 10_000
-    for name in ("counted", "met", "busy", "busiest", "visits", "seen", "stays"):
+    for name in ("counted", "met", "busy", "busiest", "visits", "seen", "stays", "restless"):
         assert f'"query":"{name}"'.encode() in place.expected
     assert place.finished(*place.on_cluster("plain")) == place.expected
 
@@ -117,12 +117,18 @@ def test_an_executor_that_is_killed(place: Place) -> None:
     process, output = place.on_cluster("executor")
     wait_for(lambda: output.exists() and output.stat().st_size > 10_000, "the answers", 240)
     worker = psutil.Process(place.cluster.processes[-1].pid)
-    executors = [
-        child for child in worker.children(recursive=True) if "Executor" in " ".join(child.cmdline())
-    ]
+    executors = [child for child in worker.children(recursive=True) if "Executor" in command(child)]
     assert executors
     executors[0].kill()
     assert place.finished(process, output) == place.expected
+
+
+def command(process: psutil.Process) -> str:
+    """The command line of a process; nothing if it has ended meanwhile."""
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
 
 
 def test_a_driver_that_is_killed_and_started_again(place: Place) -> None:

@@ -373,7 +373,7 @@ def test_files_of_the_spool_go_when_they_are_read(tmp_path: Path, monkeypatch: p
     ("given", "words"),
     [
         ("nothing.nq", "there is no such file"),
-        ("kafka://broker/topic", "there is no source for kafka://"),
+        ("gopher://host/menu", "there is no source for gopher://"),
         (7, "a stream comes from a path"),
     ],
 )

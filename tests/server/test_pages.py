@@ -13,6 +13,7 @@ from jinja2 import UndefinedError
 
 import rheos
 from rheos.server import pages
+from rheos.server.pages import streams
 from rheos.server.pages.overview import overview
 from rheos.server.pages.queries import new, query
 from rheos.server.pages.rendering import failure, render
@@ -34,6 +35,7 @@ def test_texts_and_attributes_are_escaped() -> None:
         "overview": overview([(SCRIPT, BREAK)], [(BREAK, "sparql")]),
         "query": query(SCRIPT, SCRIPT, "sparql", seen(BREAK, f"physical/{BREAK}", held)),
         "new": new([(SCRIPT, SCRIPT), (BREAK, BREAK)], [BREAK, SCRIPT]),
+        "new-stream": streams.new([SCRIPT, BREAK]),
         "stream": stream(SCRIPT, BREAK, f"physical/{BREAK}", held),
         "moment": moment(SCRIPT, 0, [triple], SCRIPT, {SCRIPT: BREAK}),
         "problem": failure(SCRIPT, SCRIPT),

@@ -139,7 +139,7 @@ class Fake:
         self.engine = SimpleNamespace(streaming=SimpleNamespace(loop=self.loop))
 
     def metrics(self) -> SimpleNamespace:
-        return SimpleNamespace(streams={BASE: self.found})
+        return SimpleNamespace(streams={BASE: self.found}, sinks={})
 
 
 @pytest.fixture
