@@ -44,9 +44,10 @@ _SHOWING = {"REGISTER", _PATTERN, _NAMED_WINDOW, *_OPERATORS, *_OF_CSPARQL, *_OF
 
 
 def detect(text: str) -> str:
-    """`rspql` for a text with the word WINDOW, or with RSTREAM and its like and no stream of another language,
-    `cqels` for one with a STREAM pattern, `epsparql` for one with a word of that language, or with FROM STREAM
-    and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else `sparql`.
+    """`rspql` for a text with the word WINDOW, or with RSTREAM and its like and no stream of another
+    language, `cqels` for one with a STREAM pattern, `epsparql` for one with a word of that language, or with
+    FROM STREAM and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else
+    `sparql`.
     """
     found = {mark for mark, _ in _marks(text)}
     if _NAMED_WINDOW in found or (found & set(_OPERATORS) and not found & {_CLAUSE, _WINDOW, _PATTERN}):

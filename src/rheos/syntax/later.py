@@ -19,10 +19,10 @@ _FUNCTIONS |= dict.fromkeys(("LANGDIR", "STRLANGDIR", "HASLANG", "HASLANGDIR"), 
 
 # What other engines and drafts have in RSP-QL: windows, and the times of patterns.
 _WINDOWS = {
-    "SLIDING": "a window is [RANGE PT10S STEP PT2S] here, without SLIDING, REPORT and TICK, which are of Kolibrie",
+    "SLIDING": "SLIDING, REPORT and TICK, of Kolibrie, are not supported; a window is [RANGE 10s STEP 2s]",
     "TUMBLING": "a window that tumbles is one without STEP here, as in [RANGE PT10S]",
     "TRIPLES": "a window counts elements here, which are graphs, as in [ELEMENTS 100 STEP 10]",
-    "START": "START and END, of Janus, are not supported; a window in the past is [FROM NOW-PT2H TO NOW-PT1H]",
+    "START": "START and END, of Janus, are not supported; [FROM NOW-2h TO NOW-1h] is a window in the past",
 }
 _TIMES = {"BEGIN": "BEGIN AT", "END": "END AT", "WITH": "WITH DURATION"}
 

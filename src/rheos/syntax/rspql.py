@@ -52,7 +52,9 @@ class RspqlBuilder(WindowsBuilder):
             raise Fault(message, where)
         return replace(query, operator=said)
 
-    def registration(self, keyword: Token, kind: Token, name: Token, *clauses: Any) -> ast.Registration:  # type: ignore[override]
+    def registration(  # type: ignore[override]
+        self, keyword: Token, kind: Token, name: Token, *clauses: Any
+    ) -> ast.Registration:
         every: int | None = None
         regime: ast.Name | None = None
         self._registered = name
@@ -67,7 +69,7 @@ class RspqlBuilder(WindowsBuilder):
                 regime = clause
         return ast.Registration(position(keyword), kind.upper(), str(name), every, regime=regime)
 
-    def registered_name(self, name: Token) -> Token:  # type: ignore[override]
+    def registered_name(self, name: Token) -> Token:
         return name
 
     def entailment_regime(self, keyword: Token, iri: ast.Name) -> ast.Name:
@@ -118,7 +120,7 @@ class RspqlBuilder(WindowsBuilder):
         return ast.PhysicalWindow(position(bracket), size, _step(step, 1), graphs=True)
 
     def past_window(self, bracket: Token, _: Token, first: Measure, last: Measure, *step: Measure) -> Window:
-        (where, begin), (_, end) = first, last
+        (where, begin), (__, end) = first, last
         if begin <= end:
             raise Fault("a window in the past begins before it ends, as in FROM NOW-PT2H TO NOW-PT1H", where)
         return ast.LogicalWindow(position(bracket), begin - end, _step(step, begin - end), end)

@@ -1,4 +1,4 @@
-"""Builds the nodes that C-SPARQL and RSP-QL share: windows of time, and what a query reports of its answers."""
+"""Builds the nodes that C-SPARQL and RSP-QL share: durations, and what a query reports of its answers."""
 
 from __future__ import annotations
 
