@@ -25,6 +25,7 @@ class RspqlOperator(CSparqlOperator):
     reads_graphs: bool = False  # it asks for the graphs that windows hold
 
     language = "RSP-QL"
+    makes_graphs = True
 
     @classmethod
     def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> Self:
