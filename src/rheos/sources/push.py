@@ -164,13 +164,13 @@ class _Waiting:
         self.ahead = len(rows)
         self.high = highest(without(self.elements, rows), now)
         if not len(rows):
-            return lines(self.elements, now) if self.text is None else self.text
+            return lines(self.elements, now, graphs=True) if self.text is None else self.text
         refused = self.elements.take(pa.array(rows))
         times = refused.column("time").to_pylist()
         texts = lines(refused, now).decode().splitlines()
         told = [{"text": text, "reason": ahead.reason(at)} for text, at in zip(texts, times, strict=True)]
         comments = "".join(f"# ahead {json.dumps(item)}\n" for item in told)
-        return lines(without(self.elements, rows), now) + comments.encode()
+        return lines(without(self.elements, rows), now, graphs=True) + comments.encode()
 
 
 @dataclass
@@ -301,17 +301,18 @@ class PushLog:
             self._mark_file.close()
 
 
-def lines(elements: pa.RecordBatch, now: int) -> bytes:
-    """Elements as lines; those without a time get the time `now`."""
+def lines(elements: pa.RecordBatch, now: int, *, graphs: bool = False) -> bytes:
+    """Elements as lines; those without a time get the time `now`. With `graphs`, in a log, they say in a comment
+    which graph they came in."""
     table = pa.Table.from_batches([elements])
     cells = [mapped(table.column(name), ntriples_term) for name in "spo"]
     starts, ends = (mapped(table.column(name), lambda time: moment(time, now)) for name in ("start", "time"))
     times = [ends] if table.column("start").equals(table.column("time")) else [starts, ends]
     graph = table.column("graph")
-    if graph.null_count == len(graph):
+    if not graphs or graph.null_count == len(graph):
         return joined(concatenated(*cells, *times, ".\n", between=" "))
     marks = [f". {_IN_GRAPH.decode()}{mark}\n" if mark is not None else ".\n" for mark in graph.to_pylist()]
-    return joined(concatenated(*cells, *times, pa.chunked_array([marks], pa.large_string()), between=" "))
+    return joined(concatenated(*cells, *times, pa.array(marks, pa.large_string()), between=" "))
 
 
 def read_graphs(text: bytes, place: str, *, first: bool) -> Chunk:
