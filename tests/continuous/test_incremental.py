@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -17,9 +18,11 @@ import pytest
 
 from rheos.algebra.csparql import translate_csparql
 from rheos.optimize.incremental import NotKept
+from rheos.runtime.csparql import repeats
 from rheos.runtime.csparql.operator import CSparqlOperator
-from rheos.runtime.csparql.repeats import Repeats, Run, Runs
+from rheos.runtime.csparql.repeats import Repeats, Runs
 from rheos.runtime.operator import Span
+from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
@@ -27,12 +30,11 @@ from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
+from tests.continuous import rspql_cases
 from tests.continuous.cases import ONE, PREFIX, QUERIES, SECOND, Text, case
-from tests.continuous.reference import Case, answers
-from tests.continuous.test_evaluation import load
+from tests.continuous.reference import Answer, Case, Triple, answers
+from tests.continuous.rspql_reference import answers as rspql_answers
 from tests.spread import spread
-
-Answer = tuple[int, Counter[tuple[object, ...]]]
 
 
 class Named:
@@ -44,45 +46,54 @@ class Named:
 def buffer(elements: list[tuple[str, str, str, int]]) -> Buffer:
     s, p, o, time = zip(*elements, strict=True) if elements else ((), (), (), ())
     times = pa.array(time, pa.int64())
-    zeros = pa.array(np.zeros(len(time), np.int64))
-    text = [pa.array(column, pa.string()) for column in (s, p, o)]
-    columns = dict(zip("spo", text, strict=True)) | {"start": times, "time": times, "partition": zeros}
+    columns = dict(zip("spo", (pa.array(column, pa.string()) for column in (s, p, o)), strict=True))
+    columns |= {"start": times, "time": times, "graph": pa.nulls(len(times), pa.string())}
+    columns["partition"] = pa.array(np.zeros(len(times), np.int64))
     return Buffer(pa.table(columns))
 
 
-def evaluated(
-    found: Case, operator: CSparqlOperator, cuts: list[int], chance: random.Random, *, cached: bool = True
-) -> list[Answer]:
-    """The answers batch after batch, by workers each of which has a cache and sees some of the batches."""
-    live = {name: buffer(list(elements)) for name, elements in found.streams.items()}
-    workers = [StaticGraphs(), StaticGraphs()]
-    for graphs in workers:
-        load(graphs, found)
-    caches = [Cache(graphs.connection, always=True) for graphs in workers]
-    reported: list[Answer] = []
-    for after, until in itertools.pairwise(cuts):
-        cache = chance.choice(caches)
-        if chance.random() < 0.1:
-            cache.forget("q")
-        cache.begin("run", ["q"])
-        bench = Workbench(cache.connection, dict(live), cache=cache if cached else None)
-        span = Span(after, until, tuple(sorted((found.since or {}).items())))
-        answer = operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
-        if chance.random() < 0.2:  # the batch is done again
-            answer = operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
-        rows: dict[int, Counter[tuple[object, ...]]] = {
-            row["instant"]: Counter() for row in answer.instants.to_pylist()
-        }
-        for instant, _, *row in zip(*(column.to_pylist() for column in answer.rows.columns), strict=True):
-            rows[instant][tuple(row)] += 1
-        reported += zip(answer.instants.column("at").to_pylist(), rows.values(), strict=True)
-        placed = {name: kept.placed for name, kept in live.items()}
-        for name, kept in live.items():
-            marks = operator.live(name, placed, until)
-            first = int(np.argmax(marks)) if marks.any() else len(marks)
-            live[name] = kept.part(first, 2**62)
-        bench.close()
-    return reported
+@dataclass
+class Run:
+    """A query on streams and static data, evaluated batch after batch. `since` says how many elements of each
+    stream were there before the query."""
+
+    operator: CSparqlOperator
+    streams: Mapping[str, Buffer]
+    static: Sequence[Triple]
+    since: Mapping[str, int]
+    cuts: Sequence[int]
+
+    def answers(self, chance: random.Random, *, cached: bool = True) -> list[Answer]:
+        """The answers, by workers each of which has a cache and sees some of the batches."""
+        live = dict(self.streams)
+        workers = [StaticGraphs(), StaticGraphs()]
+        for graphs in workers if self.static else ():
+            graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in self.static), format="nt")
+        caches = [Cache(graphs.connection, always=True) for graphs in workers]
+        reported: list[Answer] = []
+        for after, until in itertools.pairwise(self.cuts):
+            cache = chance.choice(caches)
+            if chance.random() < 0.1:
+                cache.forget("q")
+            cache.begin("run", ["q"])
+            bench = Workbench(cache.connection, dict(live), cache=cache if cached else None)
+            span = Span(after, until, tuple(sorted(self.since.items())))
+            answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
+            if chance.random() < 0.2:  # the batch is done again
+                answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
+            rows: dict[int, Counter[tuple[object, ...]]] = {
+                row["instant"]: Counter() for row in answer.instants.to_pylist()
+            }
+            for instant, _, *row in zip(*(column.to_pylist() for column in answer.rows.columns), strict=True):
+                rows[instant][tuple(row)] += 1
+            reported += zip(answer.instants.column("at").to_pylist(), rows.values(), strict=True)
+            placed = {name: kept.placed for name, kept in live.items()}
+            for name, kept in live.items():
+                marks = self.operator.live(name, placed, until)
+                first = int(np.argmax(marks)) if marks.any() else len(marks)
+                live[name] = kept.part(first, 2**62)
+            bench.close()
+        return reported
 
 
 # What is kept: solutions, parts of groups, both under filters, limits and orders; of one stream and of two.
@@ -122,10 +133,41 @@ def test_agrees_with_a_store_per_evaluation(text: Text, seed: int) -> None:
         }
         found = replace(found, since=since)
     spans = [after, *sorted(chance.sample(range(max(after, 0) + 1, until, SECOND // 2), 6)), until]
-    given = evaluated(found, operator, spans, chance)
-    assert given == evaluated(found, operator, spans, chance, cached=False)
+    streams = {name: buffer(list(elements)) for name, elements in found.streams.items()}
+    run = Run(operator, streams, found.static, found.since or {}, spans)
+    given = run.answers(chance)
+    assert given == run.answers(chance, cached=False)
     if text not in OPEN:
         assert given == answers(found, operator.statement.columns, max(after, -1), until)
+
+
+RSPQL = [
+    text
+    for text in rspql_cases.QUERIES
+    if any(
+        RspqlOperator.of(rspql_cases.case(random.Random(seed), text, 0.0).query).incremental
+        for seed in range(20)
+    )
+]
+
+
+@pytest.mark.parametrize("seed", spread(8, 2))
+@pytest.mark.parametrize("text", RSPQL, ids=str)
+def test_windows_of_rspql(text: rspql_cases.Text, seed: int) -> None:
+    chance = random.Random(f"kept {text}{seed}")
+    cases = (rspql_cases.case(chance, text, 0.5) for _ in range(200))
+    found = next(one for one in cases if RspqlOperator.of(one.query).incremental)
+    operator = RspqlOperator.of(found.query)
+    until = max(element.time for elements in found.streams.values() for element in elements) + 40 * SECOND
+    streams = {
+        name: buffer([(*triple, element.time) for element in elements for triple in element.triples])
+        for name, elements in found.streams.items()
+    }
+    cuts = [NEVER, *sorted(chance.sample(range(1, until, SECOND // 2), 6)), until]
+    run = Run(operator, streams, found.static, {}, cuts)
+    given = run.answers(chance)
+    assert given == run.answers(chance, cached=False)
+    assert given == rspql_answers(found, operator.statement.columns, -1, until)
 
 
 def is_incremental(found: Case) -> bool:
@@ -182,7 +224,7 @@ def test_triples_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
 def test_runs_stay_few() -> None:
     found = Runs()
     for place in range(1, 1000):
-        found.add(Run.of(np.array([place % 100], np.uint64), np.array([place])), 1)
+        found.add(repeats.Run.of(np.array([place % 100], np.uint64), np.array([place])), 1)
     assert len(found.runs) < 12
     assert sum(len(run.places) for run in found.runs) == 999
     assert found.latest(np.array([7, 200], np.uint64)).tolist() == [907, 0]

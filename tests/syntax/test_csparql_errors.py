@@ -302,7 +302,7 @@ def test_where_timestamp_may_stand(source: str) -> None:
         (
             "SELECT , ?a { ?a ?b ?c }",
             ",",
-            "expected a variable, DISTINCT, REDUCED, '{', '(' or '*', found ','",
+            "expected a variable, DISTINCT, REDUCED, RSTREAM, ISTREAM or DSTREAM, '{', '(' or '*', found ','",
         ),
         ("SELECT { ?a ?b ?c . }", ". }", "expected ',', '}', a variable or '(', found '.'"),
         ("ASK { GRAPH <a> { } UNION OPTIONAL { } }", "OPTIONAL", "expected GRAPH or '{', found 'OPTIONAL'"),

@@ -27,6 +27,7 @@ from rheos.algebra.nodes import (
     Graph,
     GraphPart,
     Group,
+    InWindow,
     Join,
     Kept,
     Node,
@@ -41,8 +42,8 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.rewrite import aggregates_of, in_query
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow
+from rheos.algebra.rewrite import aggregates_of, below, in_query
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, StreamWindow
 from rheos.algebra.timestamps import is_timed
 from rheos.algebra.variables import has_exists
 from rheos.optimize.novelty import branches
@@ -68,6 +69,8 @@ def kept(query: CSparqlQuery) -> Query | NotKept:
         return NotKept("DESCRIBE asks all graphs about each term")
     if not all(isinstance(window.window, LogicalWindow) for window in query.windows):
         return NotKept("the instants of a window that counts triples are known only when these have come")
+    if query.compares:
+        return NotKept(f"{query.operator} compares answers with those of the evaluation before")
     if is_timed(form.pattern):
         return NotKept("timestamp() asks for the latest time of a triple that comes again")
     found = _marked(form.pattern)
@@ -97,8 +100,8 @@ def _marked(node: Node) -> Node | NotKept:
         case Project() | Distinct() | Reduced() | OrderBy() | Slice() | Filter() | Extend():
             inner = _marked(node.pattern)
         case Group() | Aggregated():
-            below = _obstacle(node.pattern)
-            inner = Kept(node.pattern, node.pattern) if below is None else NotKept(below)
+            obstacle = _obstacle(node.pattern)
+            inner = Kept(node.pattern, node.pattern) if obstacle is None else NotKept(obstacle)
         case _:
             return NotKept(obstacle)
     return inner if isinstance(inner, NotKept) else replace(node, pattern=inner)
@@ -129,6 +132,11 @@ def _obstacle(node: Node) -> str | None:
             if has_exists(condition):
                 return _EXISTS
             return _CHANGING if changing(condition) else _obstacle(pattern)
+        case InWindow(Constant(), pattern):
+            inside = any(isinstance(part, Graph) for part in _all(pattern))
+            return "GRAPH inside WINDOW asks for graphs as a whole" if inside else _obstacle(pattern)
+        case InWindow():
+            return "WINDOW with a variable asks all windows"
         case Graph(Constant(), pattern) | Project(pattern):
             return _obstacle(pattern)
         case Graph():
@@ -140,15 +148,32 @@ def _obstacle(node: Node) -> str | None:
     return "OPTIONAL and MINUS depend on what is absent at each instant"
 
 
+def _all(node: Node) -> Iterator[Node]:
+    yield node
+    for part in below(node):
+        yield from _all(part)
+
+
+def source(window: StreamWindow) -> str:
+    """What a pattern asks that looks into a window: the graph of its stream or, in RSP-QL, the window."""
+    return window.stream if window.name is None else window_source(window.name)
+
+
+def window_source(name: str) -> str:
+    return f"window {name}"
+
+
 def patterns(node: Node, graph: str | None = None) -> Iterator[tuple[str | None, TriplePattern]]:
-    """The triple patterns of what is kept, in order, each with the graph that it asks; None is the default
-    graph."""
+    """The triple patterns of what is kept, in order, each with the graph that it asks, see `source`; None is
+    the default graph."""
     match node:
         case BGP(found):
             yield from ((graph, pattern) for pattern in found)
         case Join(left, right) | Union(left, right):
             yield from patterns(left, graph)
             yield from patterns(right, graph)
+        case InWindow(Constant(name), pattern):
+            yield from patterns(pattern, window_source(name))
         case Graph(Constant(name), pattern):
             yield from patterns(pattern, name)
         case Filter(_, pattern) | Extend(pattern) | Project(pattern):
@@ -165,11 +190,11 @@ def of_kept(node: Node) -> Node:
     return node.whole
 
 
-def with_new(query: Query, matches: Matches, streams: Sequence[str], first: bool) -> Query:
+def with_new(query: Query, matches: Matches, sources: Sequence[str], first: bool) -> Query:
     """The query with what is kept replaced by what is new.
 
-    `matches` tells whether a triple pattern that asks a graph can match elements at all. If this is the
-    `first` batch, what holds by static data alone is new too.
+    `matches` tells whether a triple pattern that asks a graph can match elements at all; `sources` are the
+    graphs that have nothing else. If this is the `first` batch, what holds by static data alone is new too.
     """
 
     def replaced(node: Node) -> Node:
@@ -177,7 +202,7 @@ def with_new(query: Query, matches: Matches, streams: Sequence[str], first: bool
             new = [
                 variant
                 for branch in branches(node.whole)
-                for variant in _variants(branch, matches, frozenset(streams), first)
+                for variant in _variants(branch, matches, frozenset(sources), first)
             ]
             return replace(node, pattern=reduce(Union, new) if new else _nothing(node.whole))
         assert isinstance(
@@ -195,12 +220,12 @@ def _nothing(pattern: Node) -> Node:
 FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 
-def _variants(branch: Node, matches: Matches, streams: frozenset[str], first: bool) -> Iterator[Node]:
+def _variants(branch: Node, matches: Matches, sources: frozenset[str], first: bool) -> Iterator[Node]:
     """The solutions of a pattern without UNION that have a new element: for each triple pattern that can
     match one, those in which it is new there, not new before, and any after."""
     asked = list(patterns(branch))
     matching = [at for at, (graph, pattern) in enumerate(asked) if matches(graph, pattern)]
-    needed = [at for at, (graph, _) in enumerate(asked) if graph in streams]  # static data has no such graph
+    needed = [at for at, (graph, _) in enumerate(asked) if graph in sources]  # static data has no such graph
     if not set(needed) <= set(matching):
         return
     for new in matching:

@@ -106,8 +106,8 @@ def branches(node: Node) -> list[Node]:
             return [Extend(branch, variable, expression) for branch in branches(pattern)]
         case Project(pattern, variables):
             return [Project(branch, variables) for branch in branches(pattern)]
-        case Graph(Constant() as name, pattern):
-            return [Graph(name, branch) for branch in branches(pattern)]
+        case Graph(Constant(), pattern):
+            return [replace(node, pattern=branch) for branch in branches(pattern)]
     return [node]
 
 

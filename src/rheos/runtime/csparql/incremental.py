@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from rheos.algebra.nodes import GraphPart, TriplePattern
 from rheos.algebra.streams import LogicalWindow
-from rheos.optimize.incremental import links, of_kept, patterns, predicate, with_new
+from rheos.optimize.incremental import links, of_kept, patterns, predicate, source, with_new
 from rheos.runtime.csparql.instants import Interval, merged, reporting
 from rheos.runtime.csparql.repeats import Hashes, Repeats, hashes_of, rows_at, shared, up_to
 from rheos.runtime.csparql.sharding import with_turns
@@ -118,9 +118,7 @@ class Incremental:
     def matches(self, memories: Mapping[str, Repeats], graph: str | None, pattern: TriplePattern) -> bool:
         """Whether elements that match a pattern have been seen."""
         streams = [
-            w.stream
-            for w in self.query.windows
-            if (graph is None and not w.named) or (graph is not None and w.stream == graph)
+            w.stream for w in self.query.windows if (not w.named if graph is None else source(w) == graph)
         ]
         known, wanted = [memories[stream].predicates for stream in streams], predicate(pattern)
         return any(all_ is None or (bool(all_) if wanted is None else wanted in all_) for all_ in known)
@@ -136,7 +134,7 @@ class Incremental:
             new = with_new(
                 query,
                 lambda graph, pattern: self.matches(memories, graph, pattern),
-                sorted(self.operator.streams),
+                [source(window) for window in self.query.windows],
                 first=found.until == NEVER,
             )
             found.statements[signature] = compile_kept(replace(self.query, query=new), self.database.dialect)
@@ -253,7 +251,7 @@ class Incremental:
         place, before, time = memories[window.stream].again.T
         seen = before > unseen.get(window.stream, 0)
         step = window.window.step
-        leaves = -(-(time + window.window.range) // step) * step
+        leaves = -(-(time + window.window.delay + window.window.range) // step) * step
         places, later = place[seen], leaves[seen]
         if not window.named:
             static = self.static_too(found, window.stream, memories, new)
@@ -306,12 +304,10 @@ class Incremental:
 
 def times_held(window: LogicalWindow, times: pa.ChunkedArray) -> list[Interval]:
     """The intervals in which a window holds some element of these times."""
-    panes = np.unique(times.to_numpy(), return_index=False) if len(times) else np.empty(0, np.int64)
-    entry, leaving = (-(-at // window.step) * window.step for at in (panes, panes + window.range))
-    pairs = (
-        np.unique(np.stack([entry, leaving], axis=1), axis=0) if len(panes) else np.empty((0, 2), np.int64)
-    )
-    return [(int(first), int(last)) for first, last in pairs if first < last]
+    first = np.unique(times.to_numpy()) + window.delay
+    bounds = [-(-at // window.step) * window.step for at in (first, first + window.range)]
+    different = np.unique(np.stack(bounds, axis=1), axis=0)
+    return [(int(entry), int(leaving)) for entry, leaving in different if entry < leaving]
 
 
 def kept_window_sql(window: LogicalWindow, elements: str, begins: str | None) -> str:

@@ -44,7 +44,8 @@ class Run(NamedTuple):
         first, end = (np.searchsorted(self.hashes, hashes, side=side) for side in ("left", "right"))
         counts = end - first
         before = np.cumsum(counts) - counts
-        return self.places[np.repeat(first - before, counts) + np.arange(counts.sum())]
+        places: Times = self.places[np.repeat(first - before, counts) + np.arange(counts.sum())]
+        return places
 
     @classmethod
     def of(cls, hashes: Hashes, places: Times) -> Run:
