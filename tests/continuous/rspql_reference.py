@@ -53,7 +53,12 @@ def moments(case: Case, after: int, until: int) -> list[Moment]:
     periods = {w.window.step for w in case.query.windows if isinstance(w.window, LogicalWindow)}
     if case.query.every is not None:
         periods = {case.query.every}
-    found = {Moment(instant, clock) for period in periods for instant in range(0, until + 1, period)}
+    first = max(0, after)
+    found = {
+        Moment(instant, clock)
+        for period in periods
+        for instant in range(first // period * period, until + 1, period)
+    }
     for number, window in enumerate(case.query.windows):
         if case.query.every is None and isinstance(window.window, PhysicalWindow):
             for count, element in enumerate(case.elements(number), start=1):
@@ -116,7 +121,7 @@ def values(prefix: str, name: str, pattern: str, graphs: Mapping[str, Data]) -> 
         result = query(prefix, f"SELECT * WHERE {{ {pattern} }}", data, {})
         assert isinstance(result, ox.QuerySolutions)
         names = [found.value for found in result.variables]
-        if graph is None or (variable is None and graph != full(name)):
+        if graph is None or (variable is None and graph != full(name, prefix)):
             continue  # only the variables were asked for
         for solution in result:
             row = {at: str(solution[at]) for at in names if solution[at] is not None}
@@ -128,8 +133,9 @@ def values(prefix: str, name: str, pattern: str, graphs: Mapping[str, Data]) -> 
     return f"{{ VALUES ({' '.join(f'?{at}' for at in names)}) {{ {' '.join(lines)} }} }}"
 
 
-def full(name: str) -> str:
-    return f"<http://ex/{name[1:]}>" if name.startswith(":") else name
+def full(name: str, prefix: str) -> str:
+    """A name with what the prefix stands for."""
+    return prefix[prefix.index("<") : -1] + name[1:] + ">" if name.startswith(":") else name
 
 
 def closing(text: str, start: int) -> int:

@@ -84,7 +84,7 @@ def test_events_of_no_stream() -> None:
 
 def test_segments_of_something_and_nothing(tmp_path: Path) -> None:
     empty = LIVE.empty_table()
-    full = pa.table([["a"], ["b"], [None], [1], [1], [0]], schema=LIVE)
+    full = pa.table([["a"], ["b"], [None], [1], [1], [None], [0]], schema=LIVE)
     store = Store(uri_of(tmp_path))
     files = [save(part, f"segments/{n}.arrow", store) for n, part in enumerate((empty, full, empty))]
     assert load(Segments().plus(files), store) == Buffer(full)

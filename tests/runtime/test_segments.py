@@ -17,7 +17,7 @@ from rheos.sources.chunks import LIVE
 def part(*times: int) -> pa.Table:
     names = [f"<http://ex/{time}>" for time in times]
     zeros = [0] * len(times)
-    return pa.table([names, names, names, list(times), list(times), zeros], schema=LIVE)
+    return pa.table([names, names, names, list(times), list(times), [None] * len(times), zeros], schema=LIVE)
 
 
 @pytest.mark.parametrize("forgotten", [0, 2, 4, 5, 9])

@@ -46,10 +46,12 @@ from rheos.cli.options import (
     SinkOptionsOption,
     SourceOptionsOption,
     StreamOption,
+    Target,
     TextOption,
     TextsOption,
     TimeOption,
     TimesOption,
+    ToOption,
     examples,
     microseconds,
     named_graphs,
@@ -226,6 +228,25 @@ def explain(
     with reported(source.name):
         session = Session(data or [], named_graphs(graph), base, entailment, execution)
         show(source, session, dialect)
+
+
+@app.command(epilog=examples("rheos translate tolls.rq --to rspql"))
+def translate(
+    query: QueryArgument = None,
+    text: TextOption = None,
+    to: ToOption = Target.rspql,
+) -> None:
+    """Print a query of C-SPARQL in RSP-QL.
+
+    What cannot be said there is named with its place, and the exit status is 1.
+    """
+    from rheos.cli.session import read_query
+    from rheos.cli.translate import show
+
+    with reported():
+        source = read_query(query, text)
+    with reported(source.name):
+        show(source)
 
 
 @app.command(

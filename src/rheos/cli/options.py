@@ -37,6 +37,12 @@ class Dialect(StrEnum):
     rspql = "rspql"
 
 
+class Target(StrEnum):
+    """What a query can be translated to."""
+
+    rspql = "rspql"
+
+
 class Full(StrEnum):
     stop = "stop"
     drop = "drop"
@@ -323,6 +329,9 @@ DialectOption = Annotated[
         metavar="DIALECT",
         help="auto (by the words of the query), sparql, csparql, cqels, epsparql or rspql.",
     ),
+]
+ToOption = Annotated[
+    Target, typer.Option("--to", metavar="DIALECT", help="The language to translate to: rspql.")
 ]
 LatenessOption = Annotated[
     str | None,

@@ -33,6 +33,16 @@ def parse(text: str, dialect: str = "sparql") -> ast.Query:
     return query
 
 
+def translated(text: str) -> str:
+    """A query of C-SPARQL as one of RSP-QL."""
+    from rheos.syntax.translation import to_rspql
+    from rheos.syntax.unparse import unparse
+
+    query = parse(text, "csparql")
+    with _pointing_into(query.text, "query"):
+        return unparse(to_rspql(query))
+
+
 def parse_update(text: str) -> Update:
     """The syntax tree of a SPARQL update, in the same way."""
     from rheos.syntax.update_tree import Modify, Update

@@ -39,6 +39,11 @@ def check_pattern(pattern: ast.Group) -> None:
     _Checker().group(pattern)
 
 
+def in_scope(pattern: ast.Group) -> Names:
+    """The variables that a solution of a pattern may bind."""
+    return _Checker().group(pattern)
+
+
 class _Checker:
     """Walks the patterns once; each visit checks what is inside and returns the variables in scope."""
 

@@ -9,7 +9,7 @@ const KEYWORDS = new Set(
 );
 const STREAMING = new Set(
   `REGISTER QUERY STREAM RANGE STEP SLIDE TUMBLING TRIPLES NOW SEQ EQUALS OPTIONALSEQ EQUALSOPTIONAL WITHIN
-  AGGREGATE`.split(/\s+/),
+  AGGREGATE WINDOW ON ELEMENTS RSTREAM ISTREAM DSTREAM UNDER ENTAILMENT REGIME`.split(/\s+/),
 );
 const FUNCTION = /^[A-Za-z_]+$/;
 
@@ -22,7 +22,8 @@ const TOKEN = new RegExp(
     `(?<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)`,
     `(?<prefixed>(?:[\\p{L}][\\p{L}\\p{N}_.-]*)?:(?:[\\p{L}\\p{N}_:.%-]|\\\\.)*)`,
     `(?<number>[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?(?:ms|ns|[smhd])?(?:\\d+(?:ms|ns|[smhd]))*)`,
-    `(?<word>[A-Za-z_][\\w-]*)`,
+    `(?<duration>P(?=[\\dT])[\\dDHMST.]+(?![\\w-]))`,
+    `(?<word>[A-Za-z_][\\w]*(?:-[A-Za-z_][\\w-]*)*)`,
   ].join("|"),
   "gu",
 );
@@ -33,6 +34,7 @@ export function pieces(text) {
     const from = match.index;
     const to = from + match[0].length;
     const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+    if (kind === "duration") return ["number", from, to];
     if (kind !== "word") return [kind, from, to];
     const word = match[0].toUpperCase();
     if (STREAMING.has(word)) return ["streaming", from, to];

@@ -1,0 +1,13 @@
+"""`rheos translate`: a query of C-SPARQL comes in; the same query in RSP-QL goes to standard output."""
+
+from __future__ import annotations
+
+from rheos.cli.output import write
+from rheos.cli.session import Source
+
+
+def show(source: Source) -> None:
+    """Write the translation; an error names what cannot be said, and where."""
+    from rheos.syntax.parser import translated
+
+    write(translated(source.text), None)
