@@ -172,6 +172,8 @@ class CSparqlOperator(Evaluator):
                     found = found | self.group(group)
                 case "SEQ":
                     found = self.sequence(found, self.group(group))
+                case _ if operator in ALLEN:
+                    found = join(found, self.group(group), ALLEN[operator])
                 case "EQUALS":
                     found = join(found, self.group(group), equal)
                 case "EQUALSOPTIONAL":
@@ -235,6 +237,23 @@ def before(one: Interval, other: Interval) -> bool:
 
 def equal(one: Interval, other: Interval) -> bool:
     return one == other
+
+
+# Allen's relations between [a, b] and [c, d].
+ALLEN: dict[str, Fits] = {
+    "BEFORE": before,
+    "AFTER": lambda one, other: other[1] < one[0],
+    "MEETS": lambda one, other: one[1] == other[0] and one[0] < one[1] and other[0] < other[1],
+    "MET BY": lambda one, other: other[1] == one[0] and other[0] < other[1] and one[0] < one[1],
+    "OVERLAPS": lambda one, other: one[0] < other[0] < one[1] < other[1],
+    "OVERLAPPED BY": lambda one, other: other[0] < one[0] < other[1] < one[1],
+    "STARTS": lambda one, other: one[0] == other[0] and one[1] < other[1],
+    "STARTED BY": lambda one, other: one[0] == other[0] and other[1] < one[1],
+    "DURING": lambda one, other: other[0] < one[0] and one[1] < other[1],
+    "CONTAINS": lambda one, other: one[0] < other[0] and other[1] < one[1],
+    "FINISHES": lambda one, other: one[1] == other[1] and other[0] < one[0],
+    "FINISHED BY": lambda one, other: one[1] == other[1] and one[0] < other[0],
+}
 
 
 def not_after(option: Interval, mandatory: Interval) -> bool:

@@ -25,6 +25,7 @@ from tests.continuous.conditions import (
 from tests.continuous.event_algebra import Event, TooLarge
 from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE
 from tests.continuous.event_query import (
+    ALLEN,
     DURATION,
     END,
     START,
@@ -50,12 +51,14 @@ STATIC = ["A :s+ B .", "A :s/:w I .", "A :s|:w B .", "GRAPH :g1 { A :s B }", "GR
 
 KINDS = [
     "chain", "chain", "optional", "rules", "chain", "aggregate", "recent", "recursive", "chain", "optional",
-    "chronological", "entailment", "nested", "construct", "nested", "recursive",
+    "chronological", "entailment", "nested", "construct", "nested", "recursive", "allen", "allen",
 ]  # fmt: skip
 
 WITH_RULES = ("rules", "recursive", "construct")
 
 OPERATORS = ["SEQ"] * 5 + ["EQUALS"] * 2 + ["OPTIONALSEQ"] * 2 + ["EQUALSOPTIONAL"] * 2 + ["UNION"]
+# Hardly ever do two intervals meet by chance, so these have events that last, within a short time.
+RELATIONS = [*ALLEN, *ALLEN, "SEQ", "UNION", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"]
 
 
 def case(seed: int, *, timeless: bool = False) -> Case:
@@ -109,9 +112,13 @@ def events(chance: random.Random, most: int, kind: str) -> list[Event]:
         s = NODES[0] if chance.random() < 0.4 else s  # one of them has more than its share
         if kind == "entailment" and chance.random() < 0.15:
             s, p, o = s, TYPE, chance.choice(CLASSES)
-        length = chance.choice([0, 0, 0, 0, SECOND // 2, SECOND, 2 * SECOND])
+        lasting = [SECOND, 2 * SECOND, 3 * SECOND] * 2 if kind == "allen" else [0, 0, 0]
+        length = chance.choice([0, *lasting, SECOND // 2, SECOND, 2 * SECOND])
         together = found and found[-1][4] == time and chance.random() < 0.6
         found.append((s, p, o, found[-1][3] if together else max(0, time - length), time))
+        if kind == "allen":
+            time += chance.choice([0, 0, SECOND, SECOND, SECOND // 2])
+            continue
         time += chance.choice([0, 0, 0, SECOND // 2, SECOND // 2, SECOND, SECOND, 2 * SECOND, 10 * SECOND])
     return found
 
@@ -157,7 +164,7 @@ class EventMaker(Maker):
         self.conditions = EventConditions(chance, plain=kind == "plain")
         self.streams = STREAMS[: chance.choice([1, 1, 2])]
         self.predicates = [*[P] * 8, *[Q] * 4, *[V] * 4, U, S, S, W, W]
-        self.operators = ["UNION"] if kind == "plain" else OPERATORS
+        self.operators = {"plain": ["UNION"], "allen": RELATIONS}.get(kind, OPERATORS)
         self.named = 0
 
     def queries(self) -> list[Query]:
@@ -211,9 +218,9 @@ class EventMaker(Maker):
         show it on its own: the more there is in a query, the less an operator matters to its answer."""
         simple = self.chance.random() < 0.5
         match self.kind:
-            case "optional" | "chain" | "recent" | "chronological" if simple:
+            case "optional" | "chain" | "recent" | "chronological" | "allen" if simple:
                 return self.about_one()
-            case "chain":
+            case "chain" | "allen":
                 return Group((self.chain(2),))
             case "recent" | "chronological":
                 found = self.chain(2)
@@ -232,7 +239,8 @@ class EventMaker(Maker):
             first, *options = parts
             last = Group((*options.pop().elements, *condition))
             return Group((*first.elements, *map(Optional, (*options, last))))
-        how = self.chance.choices(OPERATORS if self.kind == "chain" else ["SEQ"], k=len(parts) - 1)
+        options = self.operators if self.kind in ("chain", "allen") else ["SEQ"]
+        how = self.chance.choices(options, k=len(parts) - 1)
         return Group((Chain(tuple(parts), tuple(how)), *condition))
 
     def where(self, depth: int) -> Group:
@@ -410,12 +418,14 @@ def certain(node: Group | Element) -> set[str]:
             found = certain(first)
             for operator, group in zip(operators, others, strict=True):
                 match operator:
-                    case "SEQ" | "EQUALS":
-                        found |= certain(group)
+                    case "EQUALSOPTIONAL":
+                        pass
                     case "UNION":
                         found &= certain(group)
                     case "OPTIONALSEQ":
                         found = certain(group)
+                    case _:
+                        found |= certain(group)
             return found
         case Query(where):
             return certain(where) & set(variables([node]))

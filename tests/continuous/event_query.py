@@ -29,7 +29,11 @@ from tests.continuous.expressions import SECOND, Expression, literal
 
 DURATION, START, END = "getDURATION()", "getSTARTTIME()", "getENDTIME()"
 
-OPERATORS = ("UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL")
+ALLEN = (
+    "BEFORE", "AFTER", "MEETS", "MET BY", "OVERLAPS", "OVERLAPPED BY", "STARTS", "STARTED BY", "DURING",
+    "CONTAINS", "FINISHES", "FINISHED BY",
+)  # fmt: skip
+OPERATORS = ("UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", *ALLEN)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,9 @@ def test_outside_of_where(operator: str, source: str) -> None:
         ("?a ?b SEQ", "SEQ", "expected a variable or term, found 'SEQ'"),
         ("{ ?a ?b ?c } SEQS { ?d ?e ?f }", "SEQS", "there is no keyword or function 'SEQS'"),
         ("{ ?a ?b ?c } SEQOPTIONAL { ?d ?e ?f }", "SEQOPTIONAL", "there is no keyword or function"),
-        ("{ ?a ?b ?c } BEFORE { ?d ?e ?f }", "BEFORE", "expected '.', '}', a variable or term, a pattern"),
+        ("{ ?a ?b ?c } MET { ?d ?e ?f }", "{ ?d", "expected BY, found '{'"),
+        ("?a ?b ?c . DURING { ?d ?e ?f }", "DURING", "DURING needs a group in braces directly before it"),
+        ("{ ?a ?b ?c } STARTED { ?d ?e ?f }", "{ ?d", "expected BY, found '{'"),
     ],
 )
 def test_operands(text: str, place: str, message: str) -> None:

@@ -2,7 +2,8 @@
 
 Section 4.2 of the paper: SEQ is a SeqJoin, EQUALS an EqJoin, OPTIONALSEQ a SeqRightJoin (its left is the
 optional one), EQUALSOPTIONAL an EqLeftJoin (its right is). The filters that stand in an optional group itself
-become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation).
+become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation). Allen's relations are
+joins of their own; converses exchange the sides, since a join is the same from both.
 
 Also found here, because names must be resolved first: literals that getDURATION() and the like can never be
 compared with, and the length of WITHIN.
@@ -15,7 +16,18 @@ from dataclasses import dataclass
 from rheos import iris, terms
 from rheos.algebra import literals
 from rheos.algebra.expressions import INTERVAL, Expression, Variable
-from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Project, Recent, SeqJoin, SeqRightJoin
+from rheos.algebra.nodes import (
+    AllenJoin,
+    AllenRelation,
+    EqJoin,
+    EqLeftJoin,
+    Group,
+    Node,
+    Project,
+    Recent,
+    SeqJoin,
+    SeqRightJoin,
+)
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.algebra.translate import TIMESTAMP, Names, Translator
 from rheos.algebra.variables import in_scope, names, used
@@ -27,6 +39,21 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "unary-", "unary+"})
 _CALLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 _MOMENT = '"2026-01-01T00:00:00Z"^^xsd:dateTime'
 _LENGTH = '"PT10M"^^xsd:duration'
+# Allen's relations: which join each is (None: a sequence), and whether its sides are exchanged.
+_ALLEN: dict[str, tuple[AllenRelation | None, bool]] = {
+    "BEFORE": (None, False),
+    "AFTER": (None, True),
+    "MEETS": ("MEETS", False),
+    "MET BY": ("MEETS", True),
+    "OVERLAPS": ("OVERLAPS", False),
+    "OVERLAPPED BY": ("OVERLAPS", True),
+    "STARTS": ("STARTS", False),
+    "STARTED BY": ("STARTS", True),
+    "DURING": ("DURING", False),
+    "CONTAINS": ("DURING", True),
+    "FINISHES": ("FINISHES", False),
+    "FINISHED BY": ("FINISHES", True),
+}
 _LONGEST = 3_652_500 * literals.MICROS_PER_DAY  # ten thousand years
 
 
@@ -66,10 +93,7 @@ class EPSparqlTranslator(Translator):
         left, right = element.left, element.right
         match element.operator:
             case "SEQ":
-                first, second = self.element(left), self.group(right)
-                if self.consumes:
-                    return SeqJoin(of_mappings(first), of_mappings(second))
-                return SeqJoin(first, second)
+                return self.sequence(self.element(left), self.group(right))
             case "EQUALS":
                 return EqJoin(self.element(left), self.group(right))
             case "OPTIONALSEQ":
@@ -80,7 +104,16 @@ class EPSparqlTranslator(Translator):
                 return SeqRightJoin(self.element(left), self.group(right))
             case "EQUALSOPTIONAL":
                 return EqLeftJoin(self.element(left), *self.group_and_filter(right))
-        raise AssertionError(element.operator)
+        relation, exchanged = _ALLEN[element.operator]
+        first, second = self.element(left), self.group(right)
+        if exchanged:
+            first, second = second, first
+        return self.sequence(first, second) if relation is None else AllenJoin(relation, first, second)
+
+    def sequence(self, first: Node, second: Node) -> Node:
+        if self.consumes:
+            return SeqJoin(of_mappings(first), of_mappings(second))
+        return SeqJoin(first, second)
 
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
         if modifiers.within is None:

@@ -258,6 +258,22 @@ class EqJoin:
     right: Node
 
 
+AllenRelation = Literal["MEETS", "OVERLAPS", "STARTS", "DURING", "FINISHES"]
+
+
+@dataclass(frozen=True, slots=True)
+class AllenJoin:
+    """One of Allen's relations between the intervals of both sides.
+
+    Of the thirteen, EQUALS is an `EqJoin` and BEFORE a `SeqJoin`; converses have their sides exchanged. With
+    FINISHES both sides end together, with all others the right one ends last.
+    """
+
+    relation: AllenRelation
+    left: Node
+    right: Node
+
+
 @dataclass(frozen=True, slots=True)
 class EqLeftJoin:
     """EQUALSOPTIONAL: the right, which is optional, starts and ends with the left."""
@@ -327,7 +343,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
-    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
+    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Pairs
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Express
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Alternative,
     Ask,
     Broadcast,
@@ -103,6 +104,8 @@ def node_lines(node: Node) -> list[str]:
             return [f"(pairs {number}{'' if part == 'all' else f' {part}'} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
+        case AllenJoin(relation, left, right):
+            return wrap(relation.lower(), left, right)
         case SeqJoin(left, right) | EqJoin(left, right):
             return wrap(type(node).__name__.lower(), left, right)
         case (

@@ -9,6 +9,7 @@ from rheos.algebra.expressions import Aggregate, Call, Exists, Expression
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     EqJoin,
     EqLeftJoin,
     Extend,
@@ -45,7 +46,7 @@ def operands(node: Node, rewrite: Rewrite) -> Node:
             return replace(node, left=rewrite(left), right=rewrite(right))
         case SeqJoin(left, right, between) if between is not None:
             return replace(node, left=rewrite(left), right=rewrite(right), between=rewrite(between))
-        case SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
         case (
             LeftJoin(left, right, condition)

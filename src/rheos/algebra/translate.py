@@ -14,6 +14,7 @@ from rheos.algebra.nodes import (
     BGP,
     Aggregated,
     Aggregation,
+    AllenJoin,
     Ask,
     Construct,
     Dataset,
@@ -466,6 +467,8 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return triple_patterns(left) + triple_patterns(right)
         case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
+            return triple_patterns(left) + triple_patterns(right)
+        case AllenJoin(_, left, right):
             return triple_patterns(left) + triple_patterns(right)
         case Minus(left):
             return triple_patterns(left)

@@ -9,6 +9,7 @@ from rheos.algebra.expressions import INTERVAL, Aggregate, Call, Constant, Exist
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
@@ -84,6 +85,8 @@ def in_scope(node: Node) -> Names:
             return in_scope(left) | in_scope(right)
         case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
             return in_scope(left) | in_scope(right)
+        case AllenJoin(_, left, right):
+            return in_scope(left) | in_scope(right)
         case Minus(left):
             return in_scope(left)
         case Graph(name, pattern):
@@ -114,7 +117,7 @@ def certain(node: Node) -> Names:
             return in_scope(node)
         case TableScan(certain=always) | Pairs(certain=always):
             return always
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return certain(left) | certain(right)
         case LeftJoin(left) | Minus(left) | EqLeftJoin(left):
             return certain(left)
@@ -163,6 +166,7 @@ def numeric(node: Node) -> Names:
             | SeqRightJoin(left, right)
             | EqJoin(left, right)
             | EqLeftJoin(left, right)
+            | AllenJoin(_, left, right)
         ):
             other = (in_scope(left) - numeric(left)) | (in_scope(right) - numeric(right))
             return (numeric(left) | numeric(right)) - other
@@ -198,7 +202,7 @@ def resources(node: Node) -> Names:
             return names(term for pattern in patterns for term in (pattern.subject, pattern.predicate))
         case StreamPattern(_, pattern):
             return names((pattern.subject, pattern.predicate))
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             always = (resources(left) & certain(left)) | (resources(right) & certain(right))
             return always | _of_both(left, right)
         case LeftJoin(left, right) | EqLeftJoin(left, right) | SeqRightJoin(right, left):
@@ -274,7 +278,7 @@ def mentioned(node: Node) -> Names:
     match node:
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
-        case SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return mentioned(left) | mentioned(right)
         case (
             LeftJoin(left, right, condition)

@@ -8,6 +8,7 @@ from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
@@ -93,6 +94,7 @@ def rows(node: Node, statistics: Statistics) -> float:
             | SeqRightJoin()
             | EqJoin()
             | EqLeftJoin()
+            | AllenJoin()
             | Recent()
             | Pairs()
         ):

@@ -8,6 +8,7 @@ from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Construct,
     Describe,
@@ -66,7 +67,7 @@ def narrow(node: Node, needed: Names) -> Node:
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
         case Values() | StreamPattern() | TableScan() | Pairs():
             return node
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             shared = needed | (in_scope(left) & in_scope(right))
             return replace(node, left=narrow(left, shared), right=narrow(right, shared))
         case (

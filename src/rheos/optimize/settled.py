@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import (
+    AllenJoin,
     EqLeftJoin,
     Extend,
     Filter,
@@ -41,7 +42,9 @@ def at_end(node: Node, *, static: bool = False) -> Numbers:
     the events before it may be the last ones of the solution.
     """
     match node:
-        case SeqJoin(left, right) | SeqRightJoin(left, right):
+        case AllenJoin("FINISHES", left, right):
+            return at_end(left, static=static) | at_end(right, static=static)
+        case SeqJoin(left, right) | SeqRightJoin(left, right) | AllenJoin(_, left, right):
             return _followed(left, right, static) | at_end(right, static=static)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return at_end(pattern, static=static) | _asked(condition)
@@ -88,7 +91,9 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
 def unsettled(node: Node) -> Numbers:
     """The patterns of which it matters that no event ends at the same time as the solution."""
     match node:
-        case SeqJoin(_, right) | SeqRightJoin(_, right):
+        case AllenJoin("FINISHES", left, right):
+            return unsettled(left) | unsettled(right)
+        case SeqJoin(_, right) | SeqRightJoin(_, right) | AllenJoin(_, _, right):
             return unsettled(right)
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
             return unsettled(left) | at_end(right) | _asked(condition)

@@ -17,6 +17,7 @@ from textwrap import indent
 
 from rheos.algebra.expressions import Aggregate, Variable
 from rheos.algebra.nodes import (
+    AllenJoin,
     Ask,
     Construct,
     Distinct,
@@ -39,6 +40,7 @@ from rheos.algebra.variables import certain, in_scope, is_number_name, number_na
 from rheos.optimize.durations import condition_bound
 from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
+from rheos.sql.allen import allen_join
 from rheos.sql.collected import least
 from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.context import Context
@@ -79,6 +81,8 @@ class DetectingCompiler(Compiler):
                 return pairs(node, self)
             case SeqJoin(between=between) if between is not None:
                 return uninterrupted(node, between, context, self)
+            case AllenJoin():
+                return allen_join(node, context, self)
             case SeqJoin() | EqJoin() | Join():
                 return timed_join(node, context, self)
             case LeftJoin(left, right) | EqLeftJoin(left, right):

@@ -10,6 +10,7 @@ from rheos.algebra.expressions import Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
@@ -149,7 +150,7 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
-            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent() | Pairs():
+            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | AllenJoin() | Recent() | Pairs():
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
 

@@ -271,7 +271,7 @@ class StreamPattern(Node):
 class Temporal(Node):
     """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself."""
 
-    operator: str  # "SEQ" | "EQUALS" | "OPTIONALSEQ" | "EQUALSOPTIONAL"
+    operator: str  # SEQ, EQUALS, OPTIONALSEQ, EQUALSOPTIONAL, or one of Allen's relations, as in "MET BY"
     left: Group | Union | Temporal
     right: Group
 

@@ -20,11 +20,13 @@ _POLICIES: dict[str, ast.Consumption] = {
     "RECENT": "recent",
     "CHRONOLOGICAL": "chronological",
 }
+# Operators of two words, by the first; the grammar drops the second.
+_BY = {word: f"{word} BY" for word in ("MET", "OVERLAPPED", "STARTED", "FINISHED")}
 _INTERVAL = {"GETDURATION": "DURATION", "GETSTARTTIME": "STARTTIME", "GETENDTIME": "ENDTIME"}
 
 
 class EpSparqlBuilder(RegistrationBuilder):
-    """Adds SEQ and its like, the functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
+    """Adds SEQ and its like, functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
 
     DIALECT: ClassVar[str] = "epsparql"
 
@@ -81,7 +83,8 @@ class EpSparqlBuilder(RegistrationBuilder):
             if operator is None:
                 combined = _union(combined, right)
             else:
-                combined = ast.Temporal(position(operator), operator.upper(), combined, right)
+                word = operator.upper()
+                combined = ast.Temporal(position(operator), _BY.get(word, word), combined, right)
         return combined
 
     def combination(self, *operator: Token) -> Token | None:

@@ -23,7 +23,10 @@ _CALL = {"FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "BOUND", "EXISTS", "N
 _SIGN = {"BANG", "PLUS", "DASH"}
 _OPERATOR = {"OR", "AND", "EQUAL", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
 _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
-_TEMPORAL = {"SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"}
+_TEMPORAL = {
+    "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", "BEFORE", "AFTER", "MEETS", "MET", "OVERLAPS",
+    "OVERLAPPED", "STARTS", "STARTED", "DURING", "CONTAINS", "FINISHES", "FINISHED",
+}  # fmt: skip
 _OPERATION = {"WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"}
 
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
