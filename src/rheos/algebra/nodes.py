@@ -230,15 +230,17 @@ class Slice:
 class SeqJoin:
     """SEQ of EP-SPARQL: the left ends before the right starts.
 
-    The optimiser may have found that nothing must come `between`: between any solutions of both sides that
-    bind the same as these, and have the same interval together. With a policy of consumption, which `pairs`
-    it makes of what occurs is decided apart.
+    With SEQ NOT no solution that is compatible lies `between` both. If `alike`, none lies between any
+    solutions of both sides that bind the same as these and have the same interval together: what the
+    optimiser makes of how the papers say it. With a policy of consumption, which `pairs` it makes of what
+    occurs is decided apart.
     """
 
     left: Node
     right: Node
     between: Node | None = None
     pairs: Pairs | None = None
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +315,26 @@ class StreamPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """`{ ... }+` and `{ ... }{m,n}`: solutions of a group one after the other, and aggregates over each run.
+
+    With a `most`, all stretches of `least` to `most` neighbours. Without, runs that are as long as they can
+    be: which they are is known only later than they end. If they are limited, none is longer than `within`.
+    """
+
+    pattern: Node
+    group: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+    least: int = 1
+    most: int | None = None
+    within: int | None = None
+
+    @property
+    def is_late(self) -> bool:
+        return self.most is None
+
+
+@dataclass(frozen=True, slots=True)
 class Pairs:
     """The solutions of the SeqJoin of this number that a policy of consumption has made; `part` as above."""
 
@@ -343,7 +365,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
-    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Pairs
+    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Runs | Pairs
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Recent,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -85,7 +86,7 @@ def below(node: Node) -> list[Node]:
 def aggregates_of(node: Node) -> list[Aggregate]:
     """The aggregates that a node computes."""
     match node:
-        case Group(aggregates=found) | Recent(aggregates=found):
+        case Group(aggregates=found) | Recent(aggregates=found) | Runs(aggregates=found):
             return [aggregate for _, aggregate in found]
         case Aggregated(aggregations=aggregations):
             return [aggregation.aggregate for aggregation in aggregations]

@@ -28,6 +28,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -95,7 +96,7 @@ def in_scope(node: Node) -> Names:
             return in_scope(pattern) | {variable.name}
         case Values(variables):
             return names(variables)
-        case Group(_, keys, aggregates) | Recent(_, _, keys, aggregates):
+        case Group(_, keys, aggregates) | Recent(_, _, keys, aggregates) | Runs(_, keys, aggregates):
             return names(keys) | names(variable for variable, _ in aggregates)
         case Aggregated(pattern, aggregations):
             return in_scope(pattern) | names(item.variable for item in aggregations)
@@ -138,7 +139,11 @@ def certain(node: Node) -> Names:
                 for index, variable in enumerate(variables)
                 if all(row[index] is not None for row in rows)
             )
-        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
+        case (
+            Group(pattern, keys, aggregates)
+            | Recent(pattern, _, keys, aggregates)
+            | Runs(pattern, keys, aggregates)
+        ):
             counts = {variable.name for variable, aggregate in aggregates if aggregate.name == "COUNT"}
             return (names(keys) & certain(pattern)) | counts
         case Aggregated(pattern, aggregations):
@@ -175,7 +180,11 @@ def numeric(node: Node) -> Names:
         case Extend(pattern, variable, expression):
             inner = numeric(pattern)
             return inner | {variable.name} if gives_number(expression, inner) else inner
-        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
+        case (
+            Group(pattern, keys, aggregates)
+            | Recent(pattern, _, keys, aggregates)
+            | Runs(pattern, keys, aggregates)
+        ):
             inner = numeric(pattern)
             found = (v.name for v, aggregate in aggregates if aggregates_to_number(aggregate, inner))
             return (names(keys) & inner) | frozenset(found)
@@ -216,7 +225,7 @@ def resources(node: Node) -> Names:
             return inner | {name} if isinstance(expression, Variable) and expression.name in inner else inner
         case Graph(name, pattern):
             return resources(pattern) | names((name,))
-        case Group(pattern, keys) | Recent(pattern, _, keys):
+        case Group(pattern, keys) | Recent(pattern, _, keys) | Runs(pattern, keys):
             return resources(pattern) & names(keys)
         case Project(pattern, variables):
             return resources(pattern) & names(variables)
@@ -278,6 +287,8 @@ def mentioned(node: Node) -> Names:
     match node:
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
+        case SeqJoin(left, right, between) if between is not None:
+            return mentioned(left) | mentioned(between) | mentioned(right)
         case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return mentioned(left) | mentioned(right)
         case (
@@ -292,7 +303,7 @@ def mentioned(node: Node) -> Names:
             return mentioned(pattern) | {variable.name} | used(expression)
         case Filter(condition, pattern):
             return mentioned(pattern) | used(condition)
-        case Group(pattern, _, aggregates) | Recent(pattern, _, _, aggregates):
+        case Group(pattern, _, aggregates) | Recent(pattern, _, _, aggregates) | Runs(pattern, _, aggregates):
             read = (used(aggregate) for _, aggregate in aggregates)
             return mentioned(pattern).union(in_scope(node), *read)
         case Aggregated(pattern):

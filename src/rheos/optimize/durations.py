@@ -26,6 +26,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -65,6 +66,8 @@ def duration_bound(node: Node) -> int | None:
             return duration_bound(left)
         case Union(left, right):
             return greatest(duration_bound(left), duration_bound(right))
+        case Runs(within=within):
+            return within
         case Recent(pattern, within):
             longest = duration_bound(pattern)
             return None if longest is None else within - 1 + longest
@@ -94,7 +97,7 @@ def may_be_timeless(node: Node) -> bool:
             return may_be_timeless(right)
         case Extend(pattern) | Project(pattern) | Distinct(pattern) | Reduced(pattern) | OrderBy(pattern):
             return may_be_timeless(pattern)
-    return not isinstance(node, Recent | StreamPattern | Pairs)
+    return not isinstance(node, Recent | Runs | StreamPattern | Pairs)
 
 
 def memory_bound(node: Node, bound: int | None = None) -> int | None:
@@ -121,6 +124,10 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
             return greatest(memory_bound(pattern, bound), *asked)
         case Join(left, right) if not (has_events(left) and has_events(right)):
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
+        case SeqJoin(left, right, between) if between is not None:
+            # What lies between both does not last longer than they do together.
+            sides = (memory_bound(part, bound) for part in (left, between, right))
+            return greatest(bound, *sides)
         case Join(left, right) | SeqJoin(left, right):
             return greatest(bound, memory_bound(left, bound), memory_bound(right, bound))
         case AllenJoin(relation, left, right):
@@ -145,12 +152,24 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
             return None if has_events(right) else memory_bound(left, bound)
         case Union(left, right):
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
+        case Runs(pattern, most=most, within=within):
+            inner = memory_bound(pattern)
+            if most is not None:
+                return total(least(bound, within), inner)
+            # That one is as long as it can be also depends on what came as long before.
+            return total(within, within, inner)
         case Recent(pattern, within):
             inner = memory_bound(pattern)
             return None if inner is None else within + inner
         case StreamPattern() | TableScan() | Pairs():
             raise AssertionError("not of EP-SPARQL")
     return memory_bound(node.pattern, bound)
+
+
+def lateness(node: Node) -> int | None:
+    """How much later than they end solutions may be known: longest runs are, when they cannot go on."""
+    own = node.within if isinstance(node, Runs) and node.is_late else 0
+    return greatest(own, *map(lateness, below(node)))
 
 
 def optional_bound(optional: Node, condition: Expression | None) -> int | None:

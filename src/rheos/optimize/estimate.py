@@ -27,6 +27,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -96,6 +97,7 @@ def rows(node: Node, statistics: Statistics) -> float:
             | EqLeftJoin()
             | AllenJoin()
             | Recent()
+            | Runs()
             | Pairs()
         ):
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")

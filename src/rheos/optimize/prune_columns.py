@@ -30,6 +30,7 @@ from rheos.algebra.nodes import (
     Query,
     Recent,
     Reduced,
+    Runs,
     Select,
     SeqJoin,
     SeqRightJoin,
@@ -67,6 +68,11 @@ def narrow(node: Node, needed: Names) -> Node:
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
         case Values() | StreamPattern() | TableScan() | Pairs():
             return node
+        case SeqJoin(left, right, between) if between is not None:
+            shared = needed | (in_scope(left) & in_scope(right)) | in_scope(between)
+            outer = in_scope(left) | in_scope(right)
+            left, right = narrow(left, shared), narrow(right, shared)
+            return replace(node, left=left, right=right, between=narrow(between, outer))
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             shared = needed | (in_scope(left) & in_scope(right))
             return replace(node, left=narrow(left, shared), right=narrow(right, shared))
@@ -98,6 +104,8 @@ def narrow(node: Node, needed: Names) -> Node:
                 return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
             inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
             return Group(narrow(pattern, inner), keys, kept)
+        case Runs(pattern):
+            return replace(node, pattern=narrow(pattern, in_scope(pattern)))
         case Recent(pattern, within, group, aggregates):
             kept = tuple(item for item in aggregates if item[0].name in needed)
             # Its solutions are a set: with fewer variables there could be fewer of them.

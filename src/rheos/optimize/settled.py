@@ -17,6 +17,7 @@ from rheos.algebra.nodes import (
     Node,
     OrderBy,
     Recent,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -77,11 +78,11 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
         case SeqRightJoin(left, right, condition):
             return inside(right) | numbers(left) | _asked(condition)
         case SeqJoin(left, right, between) if between is not None:
-            both = numbers(left) | numbers(right)
-            return inside(left) | inside(right) | numbers(between) | (both - single)
+            both = (numbers(left) | numbers(right)) - single if node.alike else NONE
+            return inside(left) | inside(right) | numbers(between) | both
         case Minus(left, right):
             return inside(left) | numbers(right)
-        case Recent(pattern):
+        case Recent(pattern) | Runs(pattern):
             return numbers(pattern)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return inside(pattern) | _asked(condition)
@@ -99,7 +100,7 @@ def unsettled(node: Node) -> Numbers:
             return unsettled(left) | at_end(right) | _asked(condition)
         case Minus(left, right):
             return unsettled(left) | at_end(right)
-        case Recent(pattern):
+        case Recent(pattern) | Runs(pattern):
             return at_end(pattern)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return unsettled(pattern) | _asked(condition)

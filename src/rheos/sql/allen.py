@@ -71,7 +71,7 @@ def allen_join(node: AllenJoin, context: Context, compiler: Compiler) -> Relatio
             conditions.append(f"CASE WHEN {all_of(compatible)} THEN TRUE ELSE FALSE END")
     sql = select(pair.columns(), pair.source("JOIN", conditions))
     valid = left.valid or right.valid
-    return Relation(sql, pair.variables, certain(node), pair.keys, valid=valid, occurs=True)
+    return Relation(sql, pair.variables, certain(node), pair.keys, valid=valid, occurs=True, late=pair.late)
 
 
 def _lasting(relation: Relation, compiler: Compiler) -> Relation:

@@ -32,6 +32,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -150,7 +151,16 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
-            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | AllenJoin() | Recent() | Pairs():
+            case (
+                SeqJoin()
+                | SeqRightJoin()
+                | EqJoin()
+                | EqLeftJoin()
+                | AllenJoin()
+                | Recent()
+                | Runs()
+                | Pairs()
+            ):
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
 

@@ -269,16 +269,38 @@ class StreamPattern(Node):
 
 @dataclass(frozen=True, slots=True)
 class Temporal(Node):
-    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself."""
+    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself.
+
+    With `without`, `{ ... } SEQ NOT { ... } SEQ { ... }`, at the place of the first.
+    """
 
     operator: str  # SEQ, EQUALS, OPTIONALSEQ, EQUALSOPTIONAL, or one of Allen's relations, as in "MET BY"
-    left: Group | Union | Temporal
-    right: Group
+    left: Group | Union | Temporal | Run
+    right: Group | Run
+    without: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Node):
+    """`{ ... }+ AS (COUNT(*) AS ?n)`, or `{ ... }{2,5}` with the least and the most."""
+
+    pattern: Group
+    least: int
+    most: int | None
+    aggregates: tuple[Projection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limited(Node):
+    """`{ ... } SEQ { ... } WITHIN 10m`: what lasts no longer."""
+
+    pattern: Group | Union | Temporal | Run
+    within: Within
 
 
 Pattern = (
     Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
-    | StreamPattern | Temporal
+    | StreamPattern | Temporal | Limited | Run
 )  # fmt: skip
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
 from lark import Token
 
+from rheos.errors import Position
 from rheos.syntax import ast
 from rheos.syntax.measures import Measure, nanoseconds, positive
 from rheos.syntax.registration import RegistrationBuilder
 from rheos.syntax.scope import aggregates, nodes
 from rheos.syntax.terms import Fault, position
+from rheos.terms import XSD
 
-Combined = ast.Group | ast.Union | ast.Temporal
+Combined = ast.Group | ast.Union | ast.Temporal | ast.Run
+_MOST_REPEATED = 1_000
 
 _POLICIES: dict[str, ast.Consumption] = {
     "UNRESTRICTED": "unrestricted",
@@ -23,6 +27,19 @@ _POLICIES: dict[str, ast.Consumption] = {
 # Operators of two words, by the first; the grammar drops the second.
 _BY = {word: f"{word} BY" for word in ("MET", "OVERLAPPED", "STARTED", "FINISHED")}
 _INTERVAL = {"GETDURATION": "DURATION", "GETSTARTTIME": "STARTTIME", "GETENDTIME": "ENDTIME"}
+
+
+@dataclass(frozen=True)
+class Absent:
+    """`NOT { ... }`, and the place of the operator before it."""
+
+    position: Position
+    group: ast.Group
+    after: Position | None = None
+
+    def fault(self) -> Fault:
+        message = "NOT stands between two groups, as in { ... } SEQ NOT { ... } SEQ { ... }"
+        return Fault(message, self.position)
 
 
 class EpSparqlBuilder(RegistrationBuilder):
@@ -65,9 +82,12 @@ class EpSparqlBuilder(RegistrationBuilder):
 
     # --- aggregates --------------------------------------------------------------------------------
 
-    def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, Any]:
+    def within_clause(self, keyword: Token, length: Measure | ast.Literal | Token) -> tuple[str, Any]:
         if isinstance(length, ast.Literal):
             return "within", ast.Within(position(keyword), length)
+        if isinstance(length, Token):
+            literal = ast.Literal(position(length), str(length), ast.Iri(position(length), f"{XSD}duration"))
+            return "within", ast.Within(position(keyword), literal)
         # Rounding up loses nothing: of two ends that are whole microseconds, none lies in between.
         size = -(-positive(length, "the time of WITHIN") // 1_000)
         return "within", ast.Within(position(keyword), size)
@@ -77,15 +97,60 @@ class EpSparqlBuilder(RegistrationBuilder):
 
     # --- patterns and functions --------------------------------------------------------------------
 
-    def group_or_union_graph_pattern(self, first: ast.Group, *rest: Any) -> Combined:  # type: ignore[override]
-        combined: Combined = first
+    def group_or_union_graph_pattern(  # type: ignore[override]
+        self, *parts: Any
+    ) -> Combined | ast.Limited:
+        *_, last = parts
+        within = last[1] if isinstance(last, tuple) else None
+        first, *rest = parts if within is None else parts[:-1]
+        combined: Combined = _present(first)
+        absent: Absent | None = None
         for operator, right in zip(rest[::2], rest[1::2], strict=True):
-            if operator is None:
-                combined = _union(combined, right)
+            word = "UNION" if operator is None else operator.upper()
+            if absent is not None:
+                if word != "SEQ":
+                    raise absent.fault()
+                combined = ast.Temporal(
+                    absent.after or absent.position, word, combined, _present(right), absent.group
+                )
+                absent = None
+            elif isinstance(right, Absent) and word == "SEQ":
+                absent = replace(right, after=position(operator))
+            elif operator is None:
+                combined = _union(combined, _present(right))
             else:
-                word = operator.upper()
-                combined = ast.Temporal(position(operator), _BY.get(word, word), combined, right)
-        return combined
+                combined = ast.Temporal(position(operator), _BY.get(word, word), combined, _present(right))
+        if absent is not None:
+            raise absent.fault()
+        return combined if within is None else ast.Limited(within.position, combined, within)
+
+    def run(self, group: ast.Group, how: Token, *aggregates: tuple[ast.Projection, ...]) -> ast.Run:
+        found = aggregates[0] if aggregates else ()
+        if how.type == "PLUS":
+            return ast.Run(group.position, group, 1, None, found)
+        least, *rest = (part.strip() for part in how[1:-1].split(","))
+        most = rest[0] if rest else least
+        if not most:
+            message = "say how many at most, as in { ... }{2,5}; { ... }+ is a run of any length"
+            raise Fault(message, position(how))
+        if len(most) > 4 or int(most) > _MOST_REPEATED:
+            raise Fault(f"a group can be repeated {_MOST_REPEATED:,} times at most", position(how))
+        if len(least) > 4 or not 1 <= int(least) <= int(most):
+            message = "a group is repeated at least once, and at most as often as the second number says"
+            raise Fault(message, position(how))
+        return ast.Run(group.position, group, int(least), int(most), found)
+
+    def run_aggregates(self, *items: ast.Projection) -> tuple[ast.Projection, ...]:
+        return items
+
+    def run_aggregate(self, aggregate: ast.Aggregate, variable: ast.Var) -> ast.Projection:
+        return ast.Projection(aggregate.position, variable, aggregate)
+
+    def run_end(self, name: Token, argument: ast.Expression, variable: ast.Var) -> ast.Projection:
+        return self.run_aggregate(self.aggregate(name, argument), variable)
+
+    def absent(self, keyword: Token, group: ast.Group) -> Absent:
+        return Absent(position(keyword), group)
 
     def combination(self, *operator: Token) -> Token | None:
         return operator[0] if operator else None  # the grammar drops UNION
@@ -100,11 +165,19 @@ class EpSparqlBuilder(RegistrationBuilder):
         return ast.Call(position(name), asked, ())
 
 
-def _union(left: Combined, right: ast.Group) -> ast.Union:
+def _present(operand: ast.Group | ast.Run | Absent) -> ast.Group | ast.Run:
+    if isinstance(operand, Absent):
+        raise operand.fault()
+    return operand
+
+
+def _union(left: Combined, right: ast.Group | ast.Run) -> ast.Union:
+    if isinstance(right, ast.Run):
+        right = ast.Group(right.position, (right,))
     match left:
         case ast.Union(options=options):
             return ast.Union(left.position, (*options, right))
-        case ast.Temporal():
+        case ast.Temporal() | ast.Run():
             return ast.Union(left.position, (ast.Group(left.position, (left,)), right))
         case ast.Group():
             return ast.Union(left.position, (left, right))
@@ -129,14 +202,54 @@ def check(query: ast.Query) -> None:
         match node:
             case ast.Graph(pattern=pattern):
                 _only_static(pattern)
-            case ast.Temporal(operator=operator, left=left, right=right):
+            case ast.Temporal(operator=operator, left=left, right=right, without=without):
                 for operand in (left, right):
                     _happens(operand, operator)
+                if without is not None:
+                    _happens(without, "NOT")
+            case ast.Run(pattern=pattern):
+                _happens(pattern, "a run")
+    _check_runs(query)
     for select in _selects(form):
         _answerable(select)
     if not _has_events(form.where):
         message = "nothing happens in this query: there is no triple pattern in it outside of GRAPH"
         raise Fault(f"{message}; query() answers it from the static data", form.position)
+
+
+_LATE = "that a run is over is known only later, so it cannot {}; say how many, as in {{ ... }}{{1,10}}"
+
+
+def _check_runs(query: ast.Query) -> None:
+    """Refuse a run that would have to be known when it ends, or that is used up."""
+    form = query.form
+    if query.registration is not None and query.registration.consumption != "unrestricted":
+        for node in nodes(form):
+            if isinstance(node, ast.Run):
+                raise Fault("a run cannot stand in a query with a policy of consumption", node.position)
+    if isinstance(form, ast.ConstructQuery):
+        _no_late_run(form, "make events for other queries")
+    for node in nodes(form):
+        match node:
+            case ast.Optional(pattern=part) | ast.Minus(pattern=part) | ast.Exists(pattern=part):
+                _no_late_run(part, "be optional, taken away or asked for")
+            case (
+                ast.Temporal(operator="OPTIONALSEQ", left=part)
+                | ast.Temporal(operator="EQUALSOPTIONAL", right=part)
+            ):
+                _no_late_run(part, "be optional, taken away or asked for")
+            case ast.Run(pattern=part):
+                _no_late_run(part, "be part of another run")
+            case ast.SelectQuery(where=part, modifiers=ast.Modifiers(within=ast.Within())):
+                _no_late_run(part, "be aggregated")
+        if isinstance(node, ast.Temporal) and node.without is not None:
+            _no_late_run(node.without, "stand in NOT")
+
+
+def _no_late_run(part: Any, what: str) -> None:
+    for node in nodes(part):
+        if isinstance(node, ast.Run) and node.most is None:
+            raise Fault(_LATE.format(what), node.position)
 
 
 def _only_static(pattern: ast.Group) -> None:
@@ -150,11 +263,13 @@ def _only_static(pattern: ast.Group) -> None:
                 word = _SPELLED.get(name)
             case ast.Within():
                 word = "WITHIN"
+            case ast.Run():
+                word = "a run"
         if word is not None:
             raise Fault(f"{word} cannot stand inside GRAPH; events are not part of a graph", node.position)
 
 
-def _happens(operand: ast.Group | ast.Union | ast.Temporal, operator: str) -> None:
+def _happens(operand: Combined, operator: str) -> None:
     if not _has_events(operand):
         message = f"nothing happens in this group, so {operator} cannot say when"
         raise Fault(f"{message}; it has no triple pattern outside of GRAPH", operand.position)

@@ -42,7 +42,12 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
-    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM"}),
+    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM", "NOT"}),
+    (
+        "SEQ or its like",
+        {"SEQ", "_UNION"},
+        _TEMPORAL | {"_UNION", "CONTAINING", "WITHIN", "PLUS", "REPEATED"},
+    ),
     (
         "a modifier (ORDER BY, LIMIT, ...)",
         {"_ORDER", "_LIMIT"},
@@ -50,6 +55,8 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ),
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
+    ("'{'", {"LBRACE", "NOT"}, set()),
+    ("a time, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, {"STRING_LITERAL"}),
     ("a variable", {"VAR"}, set()),
     ("an operation (INSERT, DELETE, ...)", {"INSERT", "DELETE", "LOAD"}, _OPERATION),
 )
