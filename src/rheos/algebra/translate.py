@@ -51,7 +51,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, StreamWindow, Window
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, StreamWindow, Window
 from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
@@ -461,9 +461,11 @@ def join(left: Node, right: Node) -> Node:
     return Join(left, right)
 
 
-def window_of(window: ast.LogicalWindow | ast.PhysicalWindow) -> Window:
+def window_of(window: ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow) -> Window:
     if isinstance(window, ast.LogicalWindow):
         return LogicalWindow(window.range, window.step, window.delay)
+    if isinstance(window, ast.SessionWindow):
+        return SessionWindow(window.gap, window.by_subject)
     return PhysicalWindow(window.triples, window.step, window.graphs)
 
 

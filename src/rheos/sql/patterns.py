@@ -340,7 +340,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
 
 
 def bound_to_key(node: Graph, key: str, context: Context, each: Context, compiler: Compiler) -> Relation:
-    """The pattern in each of the graphs, or windows, that a key stands for, which the variable is bound to."""
+    """The pattern in each of the graphs, or windows, that a key stands for; the variable is bound to it."""
     assert isinstance(node.name, Variable)
     name = node.name.name
     inner = compiler.node(node.pattern, each)

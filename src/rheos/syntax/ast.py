@@ -463,13 +463,21 @@ class PhysicalWindow(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionWindow(Node):
+    """`[SESSION 30s]`, or `[SESSION 30s PER SUBJECT]`: the longest that nothing comes in a session."""
+
+    gap: int
+    by_subject: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StreamClause(Node):
     """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window. In RSP-QL,
     `FROM NAMED WINDOW name ON <iri> [...]`."""
 
     iri: Name
     named: bool
-    window: LogicalWindow | PhysicalWindow | None
+    window: LogicalWindow | PhysicalWindow | SessionWindow | None
     name: Name | None = None
 
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, cast
 
 from lark import Token
 
-from rheos import durations, iris
+from rheos import iris
 from rheos.syntax import ast, terms
 from rheos.syntax.build import Dataset, Form
 from rheos.syntax.measures import Measure, positive, triples
 from rheos.syntax.registration import Prologue, check_registration
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-from rheos.syntax.windows import Window, WindowsBuilder, check_operator, spelled_out
+from rheos.syntax.windows import Window, WindowsBuilder, check_operator, check_sessions, spelled_out
 
 _EXAMPLE = "FROM NAMED WINDOW :w ON <iri> [RANGE PT10M STEP PT1M]"
 _OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
@@ -131,12 +131,6 @@ class RspqlBuilder(WindowsBuilder):
     def elements_step(self, number: Token) -> Measure:
         return triples(number)
 
-    def xsd_duration(self, text: Token) -> Measure:
-        try:
-            return position(text), durations.from_xsd(text.upper())
-        except ValueError as error:
-            raise Fault(str(error), position(text)) from None
-
     def milliseconds(self, number: Token) -> Measure:
         # As RSP-JS and rsp-rs count.
         return self.duration(number, Token("UNIT", "ms"))
@@ -161,6 +155,7 @@ def check(query: ast.Query) -> None:
     if not query.streams and query.registration is not None:
         check_registration(replace(query, registration=replace(query.registration, kind="QUERY")), _EXAMPLE)
     check_operator(query, query.form.position)
+    check_sessions(query)
     names: set[str] = set()
     for clause in query.streams:
         assert clause.name is not None

@@ -35,13 +35,19 @@ class RspqlOperator(CSparqlOperator):
         return replace(made, shards=shards, reads_graphs=True)
 
     def show_more(
-        self, tables: Tables, number: int, unseen: int, derivations: str | None, moves: str | None
+        self,
+        tables: Tables,
+        number: int,
+        unseen: int,
+        derivations: str | None,
+        moves: str | None,
+        sessions: str | None,
     ) -> None:
         if not self.reads_graphs:
             return
         window = self.query.windows[number - 1]
         shown = WindowTable(window_name(number), window.stream, window.named, window.name)
-        table, names = graphs(tables, window, unseen, derivations, moves)
+        table, names = graphs(tables, window, unseen, derivations, moves, sessions)
         tables.show(shown.graphs, table)
         tables.show(shown.names, names)
 
