@@ -108,11 +108,11 @@ class CSparqlOperator(Evaluator):
         self.static = static
         self.consumption = consumption
         self.timeless = False
-        self.asked: Query | None = None
+        self.written = ""  # the text of the whole query
 
     def solutions(self, query: Query) -> Solutions:
         """Of a query or a sub-select, with the variables that it selects."""
-        self.asked = self.asked or query
+        self.written = self.written or text(query)
         found = self.group(query.where)
         for item in query.select:
             if isinstance(item, As):
@@ -223,9 +223,8 @@ class CSparqlOperator(Evaluator):
         }
 
     def used_outside(self, run: Run) -> set[str]:
-        assert self.asked is not None
         inside = f"{EventPrinter().group(run.group)} {' '.join(item.argument for item in run.aggregates)}"
-        left = Counter(re.findall(r"\?\w+", text(self.asked))) - Counter(re.findall(r"\?\w+", inside))
+        left = Counter(re.findall(r"\?\w+", self.written)) - Counter(re.findall(r"\?\w+", inside))
         return set(left)
 
     def optional(

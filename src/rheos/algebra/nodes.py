@@ -334,10 +334,19 @@ class Runs:
     least: int = 1
     most: int | None = None
     within: int | None = None
+    closed: bool = False  # they are in a window, in which nothing more will come
 
     @property
     def is_late(self) -> bool:
-        return self.most is None
+        return self.most is None and not self.closed
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What happens in a window of RSP-QL: the solutions of a pattern with intervals, which are a set. What is
+    left of each is its mapping."""
+
+    pattern: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +380,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
-    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Runs | Pairs
+    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Runs | Events | Pairs
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Form,
@@ -106,6 +107,8 @@ def node_lines(node: Node) -> list[str]:
             return [f"(pairs {number}{'' if part == 'all' else f' {part}'} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
+        case Events(pattern):
+            return wrap("events", pattern)
         case AllenJoin(relation, left, right):
             return wrap(relation.lower(), left, right)
         case SeqJoin(left, right, between) if between is not None:

@@ -14,6 +14,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -104,7 +105,9 @@ def in_scope(node: Node) -> Names:
             return names(variables)
         case Filter(_, pattern):
             return in_scope(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return in_scope(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return in_scope(pattern)
 
 
@@ -153,7 +156,9 @@ def certain(node: Node) -> Names:
             return certain(pattern) & names(variables)
         case Filter(_, pattern):
             return certain(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return certain(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return certain(pattern)
 
 
@@ -198,7 +203,9 @@ def numeric(node: Node) -> Names:
             return numeric(pattern) - names((name,))
         case Filter(_, pattern):
             return numeric(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return numeric(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return numeric(pattern)
     return NONE
 
@@ -231,7 +238,9 @@ def resources(node: Node) -> Names:
             return resources(pattern) & names(variables)
         case Filter(_, pattern) | Aggregated(pattern):
             return resources(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return resources(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return resources(pattern)
     return NONE
 
@@ -310,7 +319,14 @@ def mentioned(node: Node) -> Names:
             return mentioned(pattern) | in_scope(node)
         case OrderBy(pattern, conditions):
             return mentioned(pattern).union(*(used(condition.expression) for condition in conditions))
-        case Project(pattern) | Distinct(pattern) | Reduced(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Project(pattern)
+            | Distinct(pattern)
+            | Reduced(pattern)
+            | Slice(pattern)
+            | Events(pattern)
+            | Broadcast(pattern)
+        ):
             return mentioned(pattern) | in_scope(node)
     return in_scope(node)
 

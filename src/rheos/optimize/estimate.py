@@ -13,6 +13,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -98,6 +99,7 @@ def rows(node: Node, statistics: Statistics) -> float:
             | AllenJoin()
             | Recent()
             | Runs()
+            | Events()
             | Pairs()
         ):
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")

@@ -15,6 +15,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -104,7 +105,7 @@ def narrow(node: Node, needed: Names) -> Node:
                 return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
             inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
             return Group(narrow(pattern, inner), keys, kept)
-        case Runs(pattern):
+        case Runs(pattern) | Events(pattern):
             return replace(node, pattern=narrow(pattern, in_scope(pattern)))
         case Recent(pattern, within, group, aggregates):
             kept = tuple(item for item in aggregates if item[0].name in needed)

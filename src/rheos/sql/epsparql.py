@@ -309,6 +309,8 @@ def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: Dete
 
 def known_from(right: Relation, left: Relation, other: Relation) -> bool:
     """Whether what lies between two sides shares nothing with the left that the right does not tell."""
+    if right.keys:
+        return False  # to tell them apart is left to the join
     sure = right.certain & other.certain
     return set(other.shared(left)) <= sure and set(other.shared(right)) <= sure
 

@@ -15,6 +15,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -162,6 +163,7 @@ class Compiler:
                 | AllenJoin()
                 | Recent()
                 | Runs()
+                | Events()
                 | Pairs()
             ):
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")

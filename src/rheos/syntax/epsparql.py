@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
 from lark import Token
 
-from rheos.errors import Position
 from rheos.syntax import ast
-from rheos.syntax.measures import Measure, nanoseconds, positive
-from rheos.syntax.registration import RegistrationBuilder
+from rheos.syntax.events import SPELLED, EventsBuilder, happens, occurs
+from rheos.syntax.measures import Measure, nanoseconds
 from rheos.syntax.scope import aggregates, nodes
 from rheos.syntax.terms import Fault, position
-from rheos.terms import XSD
-
-Combined = ast.Group | ast.Union | ast.Temporal | ast.Run
-_MOST_REPEATED = 1_000
 
 _POLICIES: dict[str, ast.Consumption] = {
     "UNRESTRICTED": "unrestricted",
     "RECENT": "recent",
     "CHRONOLOGICAL": "chronological",
 }
-# Operators of two words, by the first; the grammar drops the second.
-_BY = {word: f"{word} BY" for word in ("MET", "OVERLAPPED", "STARTED", "FINISHED")}
-_INTERVAL = {"GETDURATION": "DURATION", "GETSTARTTIME": "STARTTIME", "GETENDTIME": "ENDTIME"}
 
 
-@dataclass(frozen=True)
-class Absent:
-    """`NOT { ... }`, and the place of the operator before it."""
-
-    position: Position
-    group: ast.Group
-    after: Position | None = None
-
-    def fault(self) -> Fault:
-        message = "NOT stands between two groups, as in { ... } SEQ NOT { ... } SEQ { ... }"
-        return Fault(message, self.position)
-
-
-class EpSparqlBuilder(RegistrationBuilder):
+class EpSparqlBuilder(EventsBuilder):
     """Adds SEQ and its like, functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
 
     DIALECT: ClassVar[str] = "epsparql"
@@ -81,113 +59,21 @@ class EpSparqlBuilder(RegistrationBuilder):
             return ast.Projection(left.position, left, right)
         raise Fault("AS needs a variable, as in (?sum / ?count AS ?average)", right.position)
 
-    # --- aggregates --------------------------------------------------------------------------------
+    # --- times -------------------------------------------------------------------------------------
 
-    def within_clause(self, keyword: Token, length: Measure | ast.Literal | Token) -> tuple[str, Any]:
-        if isinstance(length, ast.Literal):
-            return "within", ast.Within(position(keyword), length)
-        if isinstance(length, Token):
-            literal = ast.Literal(position(length), str(length), ast.Iri(position(length), f"{XSD}duration"))
-            return "within", ast.Within(position(keyword), literal)
+    def within(self, length: Measure) -> int:
         # Rounding up loses nothing: of two ends that are whole microseconds, none lies in between.
-        size = -(-positive(length, "the time of WITHIN") // 1_000)
-        return "within", ast.Within(position(keyword), size)
+        return -(-super().within(length) // 1_000)
 
     def duration(self, *parts: Token) -> Measure:
         return nanoseconds(parts)
 
-    # --- patterns and functions --------------------------------------------------------------------
-
-    def group_or_union_graph_pattern(  # type: ignore[override]
-        self, *parts: Any
-    ) -> Combined | ast.Limited:
-        *_, last = parts
-        within = last[1] if isinstance(last, tuple) else None
-        first, *rest = parts if within is None else parts[:-1]
-        combined: Combined = _present(first)
-        absent: Absent | None = None
-        for operator, right in zip(rest[::2], rest[1::2], strict=True):
-            word = "UNION" if operator is None else operator.upper()
-            if absent is not None:
-                if word != "SEQ":
-                    raise absent.fault()
-                combined = ast.Temporal(
-                    absent.after or absent.position, word, combined, _present(right), absent.group
-                )
-                absent = None
-            elif isinstance(right, Absent) and word == "SEQ":
-                absent = replace(right, after=position(operator))
-            elif operator is None:
-                combined = _union(combined, _present(right))
-            else:
-                combined = ast.Temporal(position(operator), _BY.get(word, word), combined, _present(right))
-        if absent is not None:
-            raise absent.fault()
-        return combined if within is None else ast.Limited(within.position, combined, within)
-
-    def run(self, group: ast.Group, how: Token, *aggregates: tuple[ast.Projection, ...]) -> ast.Run:
-        found = aggregates[0] if aggregates else ()
-        if how.type == "PLUS":
-            return ast.Run(group.position, group, 1, None, found)
-        least, *rest = (part.strip() for part in how[1:-1].split(","))
-        most = rest[0] if rest else least
-        if not most:
-            message = "say how many at most, as in { ... }{2,5}; { ... }+ is a run of any length"
-            raise Fault(message, position(how))
-        if len(most) > 4 or int(most) > _MOST_REPEATED:
-            raise Fault(f"a group can be repeated {_MOST_REPEATED:,} times at most", position(how))
-        if len(least) > 4 or not 1 <= int(least) <= int(most):
-            message = "a group is repeated at least once, and at most as often as the second number says"
-            raise Fault(message, position(how))
-        return ast.Run(group.position, group, int(least), int(most), found)
-
-    def run_aggregates(self, *items: ast.Projection) -> tuple[ast.Projection, ...]:
-        return items
-
-    def run_aggregate(self, aggregate: ast.Aggregate, variable: ast.Var) -> ast.Projection:
-        return ast.Projection(aggregate.position, variable, aggregate)
-
-    def run_end(self, name: Token, argument: ast.Expression, variable: ast.Var) -> ast.Projection:
-        return self.run_aggregate(self.aggregate(name, argument), variable)
-
-    def absent(self, keyword: Token, group: ast.Group) -> Absent:
-        return Absent(position(keyword), group)
-
-    def combination(self, *operator: Token) -> Token | None:
-        return operator[0] if operator else None  # the grammar drops UNION
-
-    def call(self, name: Token, arguments: tuple[ast.Expression, ...]) -> ast.Call:
-        asked = _INTERVAL.get(name.upper())
-        if asked is None:
-            return super().call(name, arguments)
-        if arguments:
-            message = f"{name} takes no arguments; it is of the interval of the pattern that it stands in"
-            raise Fault(message, position(name))
-        return ast.Call(position(name), asked, ())
-
-
-def _present(operand: ast.Group | ast.Run | Absent) -> ast.Group | ast.Run:
-    if isinstance(operand, Absent):
-        raise operand.fault()
-    return operand
-
-
-def _union(left: Combined, right: ast.Group | ast.Run) -> ast.Union:
-    if isinstance(right, ast.Run):
-        right = ast.Group(right.position, (right,))
-    match left:
-        case ast.Union(options=options):
-            return ast.Union(left.position, (*options, right))
-        case ast.Temporal() | ast.Run():
-            return ast.Union(left.position, (ast.Group(left.position, (left,)), right))
-        case ast.Group():
-            return ast.Union(left.position, (left, right))
+    def xsd_duration(self, text: Token) -> Measure:
+        where, length = super().xsd_duration(text)
+        return where, 1_000 * length
 
 
 # --- the rules ------------------------------------------------------------------------------------
-
-
-_SPELLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 
 
 def check(query: ast.Query) -> None:
@@ -205,15 +91,15 @@ def check(query: ast.Query) -> None:
                 _only_static(pattern)
             case ast.Temporal(operator=operator, left=left, right=right, without=without):
                 for operand in (left, right):
-                    _happens(operand, operator)
+                    happens(operand, operator)
                 if without is not None:
-                    _happens(without, "NOT")
+                    happens(without, "NOT")
             case ast.Run(pattern=pattern):
-                _happens(pattern, "a run")
+                happens(pattern, "a run")
     _check_runs(query)
     for select in _selects(form):
         _answerable(select)
-    if not _has_events(form.where):
+    if not occurs(form.where):
         message = "nothing happens in this query: there is no triple pattern in it outside of GRAPH"
         raise Fault(f"{message}; query() answers it from the static data", form.position)
 
@@ -261,25 +147,13 @@ def _only_static(pattern: ast.Group) -> None:
             case ast.Temporal(operator=operator):
                 word = operator
             case ast.Call(name=name):
-                word = _SPELLED.get(name)
+                word = SPELLED.get(name)
             case ast.Within():
                 word = "WITHIN"
             case ast.Run():
                 word = "a run"
         if word is not None:
             raise Fault(f"{word} cannot stand inside GRAPH; events are not part of a graph", node.position)
-
-
-def _happens(operand: Combined, operator: str) -> None:
-    if not _has_events(operand):
-        message = f"nothing happens in this group, so {operator} cannot say when"
-        raise Fault(f"{message}; it has no triple pattern outside of GRAPH", operand.position)
-
-
-def _has_events(pattern: Any) -> bool:
-    """Whether solutions of a pattern can have an interval; what MINUS and EXISTS look at gives them none."""
-    found = nodes(pattern, (ast.Graph, ast.Minus, ast.Exists))
-    return any(isinstance(node, ast.Triples) for node in found)
 
 
 def _selects(form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery) -> Iterator[ast.SelectQuery]:
@@ -301,7 +175,7 @@ def _answerable(select: ast.SelectQuery) -> None:
         if not counted:
             message = "WITHIN says how far aggregates look back, and there is none, as in (COUNT(*) AS ?n)"
             raise Fault(message, modifiers.within.position)
-        if not _has_events(select.where):
+        if not occurs(select.where):
             message = "WITHIN looks back from events, and there is no triple pattern outside of GRAPH"
             raise Fault(message, modifiers.within.position)
     is_static = not any(isinstance(node, ast.Triples) for node in nodes(select, (ast.Graph,)))
@@ -320,6 +194,6 @@ def _answerable(select: ast.SelectQuery) -> None:
 
 def _no_interval(select: ast.SelectQuery) -> None:
     for node in nodes(select):
-        if isinstance(node, ast.Call) and node.name in _SPELLED:
-            message = f"{_SPELLED[node.name]} is of events, and there is no triple pattern outside of GRAPH"
+        if isinstance(node, ast.Call) and node.name in SPELLED:
+            message = f"{SPELLED[node.name]} is of events, and there is no triple pattern outside of GRAPH"
             raise Fault(message, node.position)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.algebra.entailment import Schema, asked_of, schema_of
-from rheos.algebra.nodes import Query
+from rheos.algebra.nodes import Events, Node, Query
+from rheos.algebra.rewrite import below
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.execute.database import LARGE, many_joins
 from rheos.optimize.sharding import Uncut
@@ -43,6 +44,7 @@ from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
 from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql, window_name
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.patterns import Compiler
 from rheos.sql.rspql import NUMBER
 from rheos.sql.sharding import set_shard
 
@@ -58,6 +60,7 @@ class CSparqlOperator(Operator):
     view: bool = False  # of the instants of a batch only the last is of interest
 
     language = "C-SPARQL"
+    compiler: ClassVar[type[Compiler]] = Compiler
 
     @classmethod
     def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> Self:
@@ -65,13 +68,15 @@ class CSparqlOperator(Operator):
         shards: CSparqlShards | Uncut
         if derivations is not None:
             shards = Uncut("what elements entail may have other terms")
+        elif has_events(query.query.form.pattern):
+            shards = Uncut("events may happen in the window that are of other shards")
         elif query.has_sessions:
             shards = Uncut("a session is made of elements of all shards")
         elif query.compares:
             shards = Uncut(f"{query.operator} compares the answers of all shards")
         else:
             shards = CSparqlShards.of(query, dialect)
-        return cls(query, compile_csparql(query, dialect), shards, derivations, view)
+        return cls(query, compile_csparql(query, dialect, cls.compiler), shards, derivations, view)
 
     @property
     def algebra(self) -> Query:
@@ -193,7 +198,7 @@ class CSparqlBatch:
             if stream in self.elements:
                 continue
             name = self.elements[stream] = f"elements_{len(self.elements) + 1}"
-            rows = bench.elements[stream].select(["s", "p", "o", "time", "place"])
+            rows = bench.elements[stream].select(["s", "p", "o", "start", "time", "place"])
             if bench.readers.get(stream, 1) < TABLE_QUERIES:
                 self.database.put(name, rows)
             else:
@@ -338,6 +343,11 @@ class CSparqlBatch:
             columns = f"{ending} AS ending, instant"
             self.database.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
         return moves
+
+
+def has_events(node: Node) -> bool:
+    """Whether a pattern has events inside WINDOW."""
+    return isinstance(node, Events) or any(map(has_events, below(node)))
 
 
 def subjects(elements: pa.Table) -> Times:
