@@ -8,10 +8,12 @@ from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -27,6 +29,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -94,7 +97,10 @@ def rows(node: Node, statistics: Statistics) -> float:
             | SeqRightJoin()
             | EqJoin()
             | EqLeftJoin()
+            | AllenJoin()
             | Recent()
+            | Runs()
+            | Events()
             | Pairs()
         ):
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")

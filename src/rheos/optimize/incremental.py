@@ -30,6 +30,8 @@ from rheos.algebra.nodes import (
     InWindow,
     Join,
     Kept,
+    LeftJoin,
+    Minus,
     Node,
     OrderBy,
     PathPattern,
@@ -43,7 +45,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import aggregates_of, below, in_query
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, StreamWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
 from rheos.algebra.timestamps import is_timed
 from rheos.algebra.variables import has_exists
 from rheos.optimize.novelty import branches
@@ -67,8 +69,10 @@ def kept(query: CSparqlQuery) -> Query | NotKept:
     form = query.query.form
     if isinstance(form, Describe):
         return NotKept("DESCRIBE asks all graphs about each term")
+    if any(isinstance(window.window, PhysicalWindow) for window in query.windows):
+        return NotKept("the instants of a window that counts are known only when its elements have come")
     if not all(isinstance(window.window, LogicalWindow) for window in query.windows):
-        return NotKept("the instants of a window that counts triples are known only when these have come")
+        return NotKept("when a session is over is known only when no more elements come")
     if query.compares:
         return NotKept(f"{query.operator} compares answers with those of the evaluation before")
     if is_timed(form.pattern):
@@ -145,7 +149,9 @@ def _obstacle(node: Node) -> str | None:
             return "a path can go through any elements"
         case Distinct() | Reduced() | OrderBy() | Slice() | Group() | Aggregated():
             return "a sub-select is evaluated at every instant"
-    return "OPTIONAL and MINUS depend on what is absent at each instant"
+        case LeftJoin() | Minus():
+            return "OPTIONAL and MINUS depend on what is absent at each instant"
+    return "events in a window are looked for at every instant"
 
 
 def _all(node: Node) -> Iterator[Node]:

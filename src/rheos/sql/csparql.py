@@ -44,14 +44,19 @@ def window_name(number: int) -> str:
     return f"window_{number}"
 
 
-def compile_csparql(query: CSparqlQuery, dialect: Dialect) -> CSparqlStatement:
-    return _compiled(query, Compiler(dialect))
+def compile_csparql(
+    query: CSparqlQuery, dialect: Dialect, kind: type[Compiler] = Compiler
+) -> CSparqlStatement:
+    """The statement of a query, by a compiler of that kind."""
+    return _compiled(query, kind(dialect))
 
 
-def compile_kept(query: CSparqlQuery, dialect: Dialect) -> tuple[str, CSparqlStatement]:
+def compile_kept(
+    query: CSparqlQuery, dialect: Dialect, kind: type[Compiler] = Compiler
+) -> tuple[str, CSparqlStatement]:
     """Of a query whose pattern has `Kept` in it: the SQL of what a batch adds to the table `kept`, and the
     statement that is then asked of it."""
-    compiler = Compiler(dialect)
+    compiler = kind(dialect)
     statement = _compiled(query, compiler)
     assert compiler.fill is not None
     return compiler.fill, statement

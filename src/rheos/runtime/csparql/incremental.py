@@ -137,7 +137,9 @@ class Incremental:
                 [source(window) for window in self.query.windows],
                 first=found.until == NEVER,
             )
-            found.statements[signature] = compile_kept(replace(self.query, query=new), self.database.dialect)
+            found.statements[signature] = compile_kept(
+                replace(self.query, query=new), self.database.dialect, self.operator.compiler
+            )
         return found.statements[signature]
 
     # --- what is new -----------------------------------------------------------------------------------
