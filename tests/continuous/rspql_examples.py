@@ -1,4 +1,4 @@
-"""What the examples of RSP-QL must report, by the reference: `python -m tests.continuous.rspql_examples` writes it."""
+"""What the examples of RSP-QL must report; `python -m tests.continuous.rspql_examples` writes it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def lines(name: str) -> Iterator[tuple[int, str]]:
         asked, found = reported(query, streams)
         if asked.query.makes_stream:
             streams[f"<{BASE}{query}>"] = [
-                Element(None, tuple(rows), at) for at, rows in found if rows  # type: ignore[arg-type]
+                Element(None, tuple(rows), at)
+                for at, rows in found
+                if rows  # type: ignore[arg-type]
             ]
         form = asked.query.query.form
         for at, rows in found:
