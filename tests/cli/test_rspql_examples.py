@@ -1,4 +1,4 @@
-"""The examples of RSP-QL report what the reference of the tests does, and the page on it does what it says."""
+"""The examples of RSP-QL report what the reference of the tests does, and its page does what it says."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ QUERIES = [
     "SELECT * {} WHERE {{ GRAPH ?g {{ ?a :p ?b }} FILTER NOT EXISTS {{ ?b :q ?c }} }}",
     "SELECT DISTINCT ?b {} WHERE {{ {{ ?a :p ?b }} UNION {{ GRAPH :s {{ ?b :q ?a }} }} }} ORDER BY ?b",
     "SELECT ?a {} WHERE {{ ?a :p ?b }} AGGREGATE {{ (?how-many, COUNT, {{?a}}) FILTER(?how-many > 1) }}",
-    "CONSTRUCT {{ ?b :r ?a }} {} WHERE {{ ?a :p ?b BIND(STR(?a) AS ?x) FILTER(STRLEN(?x) > 1 || ?b IN (:a)) }}",
+    "CONSTRUCT {{ ?b :r ?a }} {} WHERE {{?a :p ?b BIND(STR(?a) AS ?x) FILTER(STRLEN(?x) > 1 || ?b IN (:a))}}",
     "ASK {} WHERE {{ :a :p :b }}",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the examples of RSP-QL must report, by the reference: `python -m tests.continuous.rspql_examples` writes it."""
+"""What the examples of RSP-QL must report; `python -m tests.continuous.rspql_examples` writes it."""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ def test_windows_of_elements() -> None:
         (query(head="REGISTER DSTREAM <out> AS SELECT *"), "DSTREAM", "out", False),
         (query(head="REGISTER RSTREAM :out AS SELECT RSTREAM *"), "RSTREAM", "http://ex/out", False),
         (query(head="REGISTER QUERY out AS CONSTRUCT { ?s ?p ?o }"), "RSTREAM", "out", False),
-        (query(head="REGISTER STREAM <http://o/x> AS CONSTRUCT ISTREAM { ?s ?p ?o }"), "ISTREAM", "http://o/x", True),
+        (query(head="REGISTER STREAM <http://o/x> AS CONSTRUCT ISTREAM { ?s ?p ?o }"), "ISTREAM", "http://o/x", True),  # noqa: E501
         (query(head="REGISTER ISTREAM <x> AS CONSTRUCT { ?s ?p ?o }"), "ISTREAM", "x", True),
-        ("BASE <http://b/> " + query(head="REGISTER ISTREAM <x> AS CONSTRUCT { ?s ?p ?o }"), "ISTREAM", "http://b/x", True),
+        ("BASE <http://b/> " + query(head="REGISTER ISTREAM <x> AS CONSTRUCT { ?s ?p ?o }"), "ISTREAM", "http://b/x", True),  # noqa: E501
         (query(head="REGISTER STREAM x COMPUTED EVERY PT1M AS SELECT *"), "RSTREAM", "x", False),
     ],
 )  # fmt: skip
@@ -78,11 +78,11 @@ def test_registration(text: str, operator: str, name: str, makes_stream: bool) -
         (query(head="REGISTER ISTREAM q AS ASK").replace("AS ASK", "AS ASK"), "ISTREAM is of SELECT", "ASK"),
         (f"{PREFIX}REGISTER RSTREAM q AS SELECT * WHERE {{ ?s ?p ?o }}", "no stream to wait for", "REGISTER"),
         (f"{PREFIX}SELECT ISTREAM * WHERE {{ ?s ?p ?o }}", "this one has none", "ISTREAM"),
-        (query(where="{ { SELECT ISTREAM ?s { WINDOW :w { ?s ?p ?o } } } }"), "a sub-select has none", "ISTREAM"),
-        (query(head="REGISTER QUERY q UNDER ENTAILMENT REGIME <http://www.w3.org/ns/entailment/RIF> AS SELECT *"),
+        (query(where="{ { SELECT ISTREAM ?s { WINDOW :w { ?s ?p ?o } } } }"), "a sub-select has none", "ISTREAM"),  # noqa: E501
+        (query(head="REGISTER QUERY q UNDER ENTAILMENT REGIME <http://www.w3.org/ns/entailment/RIF> AS SELECT *"),  # noqa: E501
          "entailment/RIF> is not supported", "<http://www"),
         (query(where="{ WINDOW :w { ?s ?p ?o } END AT ?t }"), "END AT is not supported", "END AT"),
-        (query().replace("WHERE", "FROM STREAM :t [RANGE 5s STEP 5s] WHERE"), "this mixes C-SPARQL", "STREAM :t"),
+        (query().replace("WHERE", "FROM STREAM :t [RANGE 5s STEP 5s] WHERE"), "this mixes C-SPARQL", "STREAM :t"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_errors(text: str, words: str, at: str) -> None:
@@ -112,7 +112,7 @@ def test_explained() -> None:
 
 
 def test_istream_in_csparql() -> None:
-    text = "REGISTER QUERY q AS SELECT ISTREAM ?s FROM STREAM <http://ex/s> [RANGE 5s STEP 5s] WHERE { ?s ?p ?o }"
+    text = "REGISTER QUERY q AS SELECT ISTREAM ?s FROM STREAM <http://ex/s> [RANGE 5s STEP 5s] WHERE { ?s ?p ?o }"  # noqa: E501
     tree = parse(text)
     assert (tree.dialect, tree.operator) == ("csparql", "ISTREAM")
     assert "what is new" in explain(tree, "http://ex/", [], "none")["reports"]

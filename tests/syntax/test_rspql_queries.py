@@ -1,7 +1,7 @@
 """The RSP-QL queries that others have published are read; what they have of their own is refused by name.
 
-They are read from `../shared/rspql`; where that folder is missing these tests are skipped. Corrections of slips
-are listed here, each as a piece of the text and what stands in its place.
+They are read from `../shared/rspql`; where that folder is missing these tests are skipped. Corrections of
+slips are listed here, each as a piece of the text and what stands in its place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMMUNITY_SLIPS = {
         ("REGISTER", "PREFIX : <http://ex/> REGISTER"),
         ("as ?taxinumber", "as ?taxinumber)"),
         ("ON s [", "ON s:trips ["),
-        ("GROUPBY ?location\n HAVING (?taxinumber >= 20)\n}", "} GROUP BY ?location HAVING (?taxinumber >= 20)"),
+        ("GROUPBY ?location\n HAVING (?taxinumber >= 20)\n}", "} GROUP BY ?location HAVING (?taxinumber >= 20)"),  # noqa: E501
     ],
     3: [
         ("REGISTER", "PREFIX : <http://ex/> REGISTER"),
@@ -51,7 +51,7 @@ COMMUNITY_SLIPS = {
         (" \n\t\t?new", " .\n\t\t?new"),
         ("?nlat\n", "?nlat .\n"),
         ("?olat\n", "?olat .\n"),
-        ("FILTER ( ?increase >= 1.2 ) #increase by 20%\n\n}", "} GROUP BY ?neighbourhood HAVING (?increase >= 1.2)"),
+        ("FILTER ( ?increase >= 1.2 ) #increase by 20%\n\n}", "} GROUP BY ?neighbourhood HAVING (?increase >= 1.2)"),  # noqa: E501
     ],
 }  # fmt: skip
 # Functions of GeoSPARQL.
@@ -104,7 +104,7 @@ def test_what_the_drafts_have_more(page: str, words: str) -> None:
 OTHERS = [
     "PREFIX ex: <https://e/> REGISTER RStream <output> AS SELECT * FROM NAMED WINDOW ex:w ON STREAM ex:s"
     " [RANGE 10 STEP 2] WHERE { WINDOW ex:w { ?s ?p ?o } }",
-    "PREFIX : <https://e/> REGISTER IStream <output> AS SELECT (AVG(?v) AS ?mean) FROM NAMED WINDOW :w ON STREAM :s"
+    "PREFIX : <https://e/> REGISTER IStream <output> AS SELECT (AVG(?v) AS ?mean) FROM NAMED WINDOW :w ON STREAM :s"  # noqa: E501
     " [RANGE 60000 STEP 1000] WHERE { WINDOW :w { ?sensor :value ?v } }",
     "REGISTER RSTREAM <http://out/stream> AS SELECT * FROM NAMED WINDOW <http://e/w> ON <http://e/s>"
     " [RANGE 10 STEP 2] WHERE { WINDOW <http://e/w> { ?s a <http://e/T> . } }",
