@@ -54,10 +54,11 @@ class Query:
     number: int
     published: str
     changes: tuple[Change, ...]
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.language}-q{self.number}"
+        return "-".join(filter(None, (self.language, f"q{self.number}", self.variant)))
 
     @property
     def text(self) -> str:
@@ -68,7 +69,7 @@ class Query:
     def streams(self) -> frozenset[str]:
         """The names of the streams that it reads."""
         clause = rf"(?i:\bstream|\bON)\s+(?:<{re.escape(SERVICES)}|ses:)(\w+)"
-        return frozenset(re.findall(clause, self.published))
+        return frozenset(re.findall(clause, self.text))
 
 
 def query(language: str, number: int) -> Query:
