@@ -11,7 +11,7 @@ import pytest
 
 from rheos import Engine
 from rheos.answers.continuous import Answer
-from rheos_bench.city import material, mappings, replay
+from rheos_bench.city import mappings, material, replay
 from rheos_bench.city.published import Query
 from rheos_bench.city.replay import SECOND
 
@@ -64,7 +64,7 @@ def rows(answer: Answer, variables: Iterable[str]) -> Counter[Row]:
 
 
 def at_instants(answers: Sequence[Answer], variables: Iterable[str]) -> dict[int, Counter[Row]]:
-    """What was reported at each time that has rows, in microseconds. CQELS-QL can have several ticks at one."""
+    """What was reported at each time that has rows, in microseconds. CQELS-QL can tick more than once."""
     names = list(variables)
     found: dict[int, Counter[Row]] = defaultdict(Counter)
     for answer in answers:

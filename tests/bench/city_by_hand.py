@@ -1,7 +1,7 @@
 """Two of CityBench's queries by hand: loops over the files of records, without RDF and without an engine.
 
 Q1 joins the congestion on two roads, Q7 asks whether one of two garages is full. C-SPARQL and RSP-QL see
-e − 3 s < time ≤ e at every whole second e, CQELS-QL what is at most 3 s older than what came last.
+e - 3 s < time ≤ e at every whole second e, CQELS-QL what is at most 3 s older than what came last.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ Condition = Callable[[Observed, Observed], bool]
 
 
 def at_every_second(first: list[Observed], second: list[Observed], condition: Condition) -> Found:
-    """The pairs in both windows at every whole second, from the first record until the last is in a window."""
+    """The pairs in both windows at every whole second, from the first record until the last is in one."""
     times = [observed.time for observed in first + second]
     found: Found = {}
     for at in range(_up(min(times)), _up(max(times)) + 1, SECOND):

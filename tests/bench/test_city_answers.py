@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 pytestmark = [needs_citybench, pytest.mark.slow]
 
-# At this pace the records of a stream are 5 s apart or more, and windows are 3 s long. Only what was recorded at
-# the same time is ever in a window together, whether its older end belongs to it (CQELS-QL) or not (C-SPARQL).
+# At this pace the records of a stream are 5 s apart or more, and windows are 3 s long. Only what was recorded
+# at the same time is ever in a window together, whether its older end belongs to it (CQELS-QL) or not
+# (C-SPARQL).
 APART, SECONDS = 60, 150
 # At this pace windows overlap, and hold about five records of a road.
 TOGETHER = 500
 
-# What C-SPARQL and CQELS-QL both project. Q11 asks whether in one of them, and lists in the other. Q12 reports a
-# count at every instant in one, and when it changes in the other.
+# What C-SPARQL and CQELS-QL both project. Q11 asks whether in one, and lists in the other. Q12 reports
+# a count at every instant in one, and when it changes in the other.
 ALIKE = {
     1: "obId1 obId2 v1 v2",
     2: "obId1 obId2 obId3 obId4 v1 v2 v3 v4",

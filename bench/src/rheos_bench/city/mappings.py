@@ -21,8 +21,8 @@ TIME_FIELDS = {
     USER: "time",
 }
 
-# The value of an observation, by the kind of the property. The repository does not know how long a road is, so
-# that vehicles stand for congestion.
+# The value of an observation, by the kind of the property. The repository does not know how long a road is,
+# so that vehicles stand for congestion.
 _VALUES = {
     "CongestionLevel": "BIND(xsd:decimal(?vehicleCount) AS ?value)",
     "VehicleCount": "BIND(xsd:decimal(?vehicleCount) AS ?value)",

@@ -1,7 +1,7 @@
 """CityBench's material: its folder comes in, its static graphs and what each sensor observes go out.
 
-The data and the queries are those of CityBench (Ali, Gao and Mileo, 2015: sensors of the city of Aarhus). They are
-no part of rheos. They are read from a folder beside the repository, when they are needed.
+The data and the queries are those of CityBench (Ali, Gao and Mileo, 2015: sensors of the city of Aarhus).
+They are no part of rheos. They are read from a folder beside the repository, when they are needed.
 """
 
 from __future__ import annotations

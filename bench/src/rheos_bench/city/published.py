@@ -85,6 +85,8 @@ def queries(languages: Iterable[str] = LANGUAGES) -> list[Query]:
 def changed(text: str, changes: Iterable[Change]) -> str:
     for change in changes:
         if change.text not in text:
-            raise ValueError(f"the query does not have {change.text!r}, which was to be changed: {change.why}")
+            raise ValueError(
+                f"the query does not have {change.text!r}, which was to be changed: {change.why}"
+            )
         text = text.replace(change.text, change.instead)
     return text

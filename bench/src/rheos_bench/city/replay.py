@@ -1,8 +1,8 @@
 """Replay: the records of CityBench's streams come in, and go out as CSV at other times.
 
-The streams were recorded in two seasons: traffic, pollution and weather in August 2014, parking from May on. A
-`Pace` moves both seasons to one beginning and makes them as many times faster, as CityBench does itself: the
-windows of its queries are seconds, and the records of most streams five minutes apart. The user's places
+The streams were recorded in two seasons: traffic, pollution and weather in August 2014, parking from May on.
+A `Pace` moves both seasons to one beginning and makes them as many times faster, as CityBench does itself:
+the windows of its queries are seconds, and the records of most streams five minutes apart. The user's places
 have no time in the files. One is taken every five minutes, from the moment at which the parking begins.
 """
 

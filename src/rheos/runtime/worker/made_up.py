@@ -32,8 +32,8 @@ def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
 
 
 def different(patterns: Iterable[TriplePattern]) -> list[TriplePattern]:
-    """One of the patterns for each element that would be made up for them. In a bag, copies of an element would
-    be multiplied with one another: four copies that match sixteen patterns are four billion solutions."""
+    """One of the patterns for each element that would be made up for them. In a bag, copies of an element
+    would be multiplied with one another: four copies that match sixteen patterns are 4^16 solutions."""
     shapes = {tuple(t.term if isinstance(t, Constant) else None for t in p.terms): p for p in patterns}
     return list(shapes.values())
 
