@@ -19,6 +19,7 @@ from rheos.algebra.entailment import ENTAILMENTS, entailing, told
 from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
+from rheos.algebra.rspql import translate_rspql
 from rheos.algebra.translate import Names, translate
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
 DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
-PLANNED = {"rspql": "RSP-QL"}
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
 LOCAL_TRIPLES = 5_000_000
@@ -71,6 +71,8 @@ def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Quer
         translate_epsparql(query, "query", base)
     elif query.stream_patterns:
         translate_cqels(query, "query", base, [ANY_STREAM])
+    elif query.dialect == "rspql" and query.is_continuous:
+        translate_rspql(query, "query", base)
     elif query.is_continuous:
         translate_csparql(query, "query", base)
     else:
@@ -543,8 +545,6 @@ def one_shot(tree: ast.Query) -> ast.Query:
 
 
 def a_dialect(given: str) -> None:
-    if given in PLANNED:
-        raise RheosError(f"{PLANNED[given]} is not supported yet; there are: {', '.join(DIALECTS)}")
     one_of("dialect", given, DIALECTS)
 
 

@@ -98,7 +98,7 @@ def test_the_command_takes_a_dialect() -> None:
     text = "SELECT 1 AS ?one { }"
     assert called("explain", "-q", text, "--dialect", "cqels", "-e", "local").status == 0
     called("explain", "-q", text, "-e", "local").faulted("line 1, column 8: ")
-    called("explain", "-q", text, "--dialect", "rspql").faulted("RSP-QL is not supported yet")
+    called("explain", "-q", text, "--dialect", "rspql").faulted("line 1, column 8: ")
     outcome = called("run", "-q", text, "--dialect", "cqels", "-f", "csv")
     assert (outcome.status, outcome.out) == (0, "query,at,one\r\nquery,,1\r\n")
 
@@ -127,8 +127,7 @@ def test_parse_finds_what_is_wrong(text: str, message: str, line: int, column: i
 @pytest.mark.parametrize(
     ("dialect", "message"),
     [
-        ("rspql", "RSP-QL is not supported yet; there are: auto, sparql, csparql, cqels, epsparql"),
-        ("sql", "dialect 'sql' is not one of: auto, sparql, csparql, cqels, epsparql"),
+        ("sql", "dialect 'sql' is not one of: auto, sparql, csparql, cqels, epsparql, rspql"),
     ],
 )
 def test_dialects_that_do_not_exist(engine: Engine, dialect: str, message: str) -> None:

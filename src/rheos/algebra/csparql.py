@@ -23,6 +23,7 @@ def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE
         translator.windows(query.streams),
         registration.every if registration else None,
         registration is not None and registration.kind == "STREAM",
+        query.operator,
     )
 
 

@@ -31,11 +31,11 @@ from rheos.algebra.nodes import (
     TriplePattern,
 )
 from rheos.algebra.rewrite import below
-from rheos.algebra.streams import CqelsQuery, CSparqlQuery, EPSparqlQuery
+from rheos.algebra.streams import CqelsQuery, CSparqlQuery, EPSparqlQuery, RspqlQuery
 
 ENTAILMENTS = ("none", "rdfs")
 
-Registered = TypeVar("Registered", CSparqlQuery, CqelsQuery, EPSparqlQuery)
+Registered = TypeVar("Registered", CSparqlQuery, CqelsQuery, EPSparqlQuery, RspqlQuery)
 
 # The schema of a query: the graphs that it is in, or none for the engine's default graph.
 Schema = tuple[str, ...]

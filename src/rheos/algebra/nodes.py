@@ -146,6 +146,12 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class InWindow(Graph):
+    """WINDOW of RSP-QL: the pattern on what the window of that name holds, as a default graph of its own.
+    GRAPH inside is about the graphs of the stream that are in the window."""
+
+
+@dataclass(frozen=True, slots=True)
 class Extend:
     pattern: Node
     variable: Variable

@@ -22,6 +22,7 @@ from rheos.algebra.nodes import (
     Graph,
     Group,
     Inverse,
+    InWindow,
     Join,
     LeftJoin,
     Link,
@@ -124,6 +125,8 @@ def node_lines(node: Node) -> list[str]:
             first, *rest = expression_lines(condition)
             head = [f"(filter {first}", *indent(rest, 4)]
             return close([*head, *indent(node_lines(pattern))])
+        case InWindow(name, pattern):
+            return wrap(f"window {term(name)}", pattern)
         case Graph(name, pattern):
             return wrap(f"graph {term(name)}", pattern)
         case Extend(pattern, variable, expression):

@@ -11,37 +11,46 @@ from rheos.algebra.nodes import Query, TriplePattern
 
 @dataclass(frozen=True, slots=True)
 class LogicalWindow:
-    """The elements of the last `range` microseconds; it moves on every `step` of them."""
+    """The elements of the last `range` microseconds before a time that is `delay` before the instant; it
+    moves on every `step` microseconds."""
 
     range: int
     step: int
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PhysicalWindow:
-    """The last so many triples; it moves on after `step` more."""
+    """The last so many triples, or graphs of a stream of these; it moves on after `step` more."""
 
     triples: int
     step: int
+    graphs: bool = False
 
 
 Window = LogicalWindow | PhysicalWindow
 
+# Report all answers, what is new among them, or what is gone.
+StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+
 
 @dataclass(frozen=True, slots=True)
 class StreamWindow:
-    """A window on a stream (a term): its named graph and, if not `named`, also part of the default graph."""
+    """A window on a stream (a term): its named graph and, if not `named`, also part of the default graph. In
+    RSP-QL it is no graph of the data set, but has a `name` of its own, a term."""
 
     stream: str
     window: Window
     named: bool = False
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CSparqlQuery:
     """A registered query: reported at the instants of its windows, or every so many microseconds.
 
-    One that `makes_stream` gives its triples to other queries as a stream.
+    One that `makes_stream` gives its triples to other queries as a stream. The `operator` says what it
+    reports: its answers, or how these differ from those of the evaluation before.
     """
 
     name: str
@@ -49,6 +58,31 @@ class CSparqlQuery:
     windows: tuple[StreamWindow, ...]
     every: int | None = None
     makes_stream: bool = False
+    operator: StreamOperator = "RSTREAM"
+
+    @property
+    def compares(self) -> bool:
+        """Whether what it reports depends on the evaluation before."""
+        return self.operator != "RSTREAM"
+
+    @property
+    def keeps_nodes(self) -> bool:
+        """Whether the same solution makes the same blank nodes at different instants."""
+        return self.compares
+
+
+@dataclass(frozen=True, slots=True)
+class RspqlQuery(CSparqlQuery):
+    """A registered query of RSP-QL: its windows have names, under which patterns look into them.
+
+    Its text may say under which `entailment` it is.
+    """
+
+    entailment: str | None = None
+
+    @property
+    def keeps_nodes(self) -> bool:
+        return True
 
 
 # --- CQELS-QL: an answer on every arrival -----------------------------------------------------------

@@ -105,7 +105,7 @@ class Resolver:
             case Extend(pattern, variable, expression):
                 return Extend(self.timed(pattern, asked, graph), variable, expression)
             case Graph(name, pattern):
-                return Graph(name, self.timed(pattern, asked, name))
+                return replace(node, pattern=self.timed(pattern, asked, name))
             case LeftJoin(left, right, condition):
                 return LeftJoin(self.timed(left, asked, graph), right, condition)
             case Aggregated(pattern):

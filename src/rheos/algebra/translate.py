@@ -26,6 +26,7 @@ from rheos.algebra.nodes import (
     Form,
     Graph,
     Group,
+    InWindow,
     Join,
     LeftJoin,
     Minus,
@@ -132,7 +133,12 @@ class Translator:
 
     def windows(self, clauses: Iterable[ast.StreamClause]) -> tuple[StreamWindow, ...]:
         return tuple(
-            StreamWindow(terms.iri(self.names.iri(clause.iri)), window_of(clause.window), clause.named)
+            StreamWindow(
+                terms.iri(self.names.iri(clause.iri)),
+                window_of(clause.window),
+                clause.named,
+                None if clause.name is None else terms.iri(self.names.iri(clause.name)),
+            )
             for clause in clauses
             if clause.window is not None
         )
@@ -290,6 +296,8 @@ class Translator:
                 return balanced(Union, map(self.group, options))
             case ast.Graph(_, name, pattern):
                 return Graph(self.term(name), self.group(pattern))
+            case ast.WindowPattern(_, name, pattern):
+                return InWindow(self.term(name), self.group(pattern))
             case ast.Values():
                 return self.values(element)
             case ast.SubSelect(_, query):
@@ -454,8 +462,8 @@ def join(left: Node, right: Node) -> Node:
 
 def window_of(window: ast.LogicalWindow | ast.PhysicalWindow) -> Window:
     if isinstance(window, ast.LogicalWindow):
-        return LogicalWindow(window.range, window.step)
-    return PhysicalWindow(window.triples, window.step)
+        return LogicalWindow(window.range, window.step, window.delay)
+    return PhysicalWindow(window.triples, window.step, window.graphs)
 
 
 def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import Construct, Query
@@ -38,11 +39,18 @@ def optimize(query: Query, statistics: Statistics) -> Query:
     return query
 
 
-def optimize_csparql(query: CSparqlQuery) -> CSparqlQuery:
-    """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand."""
+Windowed = TypeVar("Windowed", bound=CSparqlQuery)
+
+
+def optimize_csparql(query: Windowed) -> Windowed:
+    """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand.
+
+    Where a solution makes the same blank nodes at all instants, none of its variables may go.
+    """
     plan, nothing = query.query, Statistics(0, {})
     for rule in (compare_resources, push_filters, prune_columns):
-        plan = rule(plan, nothing)
+        if rule is not prune_columns or not (query.keeps_nodes and makes_nodes(plan)):
+            plan = rule(plan, nothing)
     return replace(query, query=plan)
 
 

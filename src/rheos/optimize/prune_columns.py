@@ -90,7 +90,7 @@ def narrow(node: Node, needed: Names) -> Node:
                 narrow(pattern, (needed - {variable.name}) | used(expression)), variable, expression
             )
         case Graph(name, pattern):
-            return Graph(name, narrow(pattern, needed | names((name,))))
+            return replace(node, pattern=narrow(pattern, needed | names((name,))))
         case Group(pattern, keys, aggregates):
             kept = tuple(item for item in aggregates if item[0].name in needed)
             if any(aggregate.argument is None and aggregate.distinct for _, aggregate in kept):

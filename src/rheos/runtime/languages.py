@@ -13,6 +13,8 @@ from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.entailment import under
 from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import Construct, Select
+from rheos.algebra.rspql import translate_rspql
+from rheos.algebra.streams import RspqlQuery
 from rheos.errors import UnsupportedError
 from rheos.optimize import optimize_csparql
 from rheos.runtime.cqels.explain import explain_cqels
@@ -22,6 +24,8 @@ from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.epsparql.explain import explain_epsparql
 from rheos.runtime.epsparql.operator import EPSparqlOperator
 from rheos.runtime.operator import Operator
+from rheos.runtime.rspql.explain import explain_rspql
+from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.syntax import ast
 
 
@@ -40,7 +44,7 @@ def understand(
 ) -> Understood:
     """The operator of a query. `name` is what it is called if its text does not say; `streams` are the IRIs
     of those that there are. A `view` shows what its windows hold now."""
-    if view and (tree.dialect == "epsparql" or tree.stream_patterns):
+    if view and (tree.dialect in ("epsparql", "rspql") or tree.stream_patterns):
         raise UnsupportedError("a view is a query of C-SPARQL", tree.text, tree.position)
     if tree.dialect == "epsparql":
         detecting = under(translate_epsparql(tree, name, base), entailment)
@@ -54,6 +58,11 @@ def understand(
         asked = arriving.query.form
         variables = asked.variables if isinstance(asked, Select) else ()
         return Understood(arriving.name, CqelsOperator.of(arriving), variables, arriving.makes_stream)
+    if tree.dialect == "rspql":
+        windowed = optimize_csparql(_under_its_own(translate_rspql(tree, name, base), entailment))
+        looking = RspqlOperator.of(windowed)
+        variables = looking.statement.columns if isinstance(windowed.query.form, Select) else ()
+        return Understood(windowed.name, looking, variables, windowed.makes_stream)
     continuous = optimize_csparql(under(translate_csparql(tree, name, base), entailment))
     operator = CSparqlOperator.of(continuous, view=view)
     variables = operator.statement.columns if isinstance(continuous.query.form, Select) else ()
@@ -67,4 +76,11 @@ def explain(tree: ast.Query, base: str, streams: Sequence[str], entailment: str)
     if tree.stream_patterns:
         known = streams or [ANY_STREAM]
         return explain_cqels(under(translate_cqels(tree, "query", base, known), entailment))
+    if tree.dialect == "rspql":
+        return explain_rspql(_under_its_own(translate_rspql(tree, "query", base), entailment))
     return explain_csparql(under(translate_csparql(tree, "query", base), entailment))
+
+
+def _under_its_own(query: RspqlQuery, entailment: str) -> RspqlQuery:
+    """A query under the entailment that its text asks for, or else under the one that is given."""
+    return under(query, query.entailment or entailment)

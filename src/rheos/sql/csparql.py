@@ -1,9 +1,9 @@
 """From a continuous query to the statement that answers it at all the instants of a batch at once.
 
 The statement reads, beside the static graphs, tables that the runtime makes for every batch: `instants`
-(instant; at: its time; turn: its number among those of the same time), `window_1`, `window_2`, … (s, p, o,
-time, valid_from, valid_until) in the order of the query's windows, `window_default` and `window_static`:
-see `rheos.sql.context`.
+(instant; at: its time; turn: its number among those of the same time; more in `rheos.sql.differences`),
+`window_1`, `window_2`, … (s, p, o, time, valid_from, valid_until) in the order of the query's windows,
+`window_default` and `window_static`: see `rheos.sql.context`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from rheos.algebra.streams import CSparqlQuery, mark_of
 from rheos.algebra.timestamps import is_timed
 from rheos.sql.context import Context, WindowTable
 from rheos.sql.dialect import Dialect
+from rheos.sql.differences import difference_sql
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
 from rheos.sql.relation import INSTANT, Relation, nested, select
@@ -46,7 +47,7 @@ def window_name(number: int) -> str:
 def compile_csparql(query: CSparqlQuery, dialect: Dialect) -> CSparqlStatement:
     compiler = Compiler(dialect)
     windows = tuple(
-        WindowTable(window_name(number), window.stream, window.named)
+        WindowTable(window_name(number), window.stream, window.named, window.name)
         for number, window in enumerate(query.windows, start=1)
     )
     form = query.query.form
@@ -63,13 +64,20 @@ def compile_csparql(query: CSparqlQuery, dialect: Dialect) -> CSparqlStatement:
         case Ask():
             sql, kept, columns = asked(relation, compiler), ["found"], ("found",)
         case Construct(_, template):
-            if makes_blanks(template):
+            mark = f"'{mark_of(query.name)}'"
+            if not makes_blanks(template):
+                sql = template_triples(relation, template, compiler)
+            elif query.keeps_nodes:
+                sql = template_triples(relation, template, compiler, solution(mark, relation, compiler))
+            else:
                 relation = with_turns(relation, compiler)
-            told_apart = identity(f"'{mark_of(query.name)}'", relation, compiler)
-            sql = template_triples(relation, template, compiler, told_apart)
+                sql = template_triples(relation, template, compiler, identity(mark, relation, compiler))
             kept, columns = list(TRIPLE), TRIPLE
         case Describe(_, terms):
             sql, kept, columns = describe_triples(relation, terms, context, compiler), list(TRIPLE), TRIPLE
+    if query.compares:
+        sort = relation.sort if ordered else ()
+        sql = difference_sql(query.operator, sql, kept[: len(columns)], sort, dialect)
     order = [f"answers.{INSTANT.column}"]
     order += [f"answers.{item.column} {item.direction}" for item in relation.sort] if ordered else []
     shown = [f"answers.{column}" for column in kept[: len(columns)]]
@@ -108,6 +116,18 @@ def identity(mark: str, relation: Relation, compiler: Compiler) -> str:
         "'v'",
     ]
     return f"concat({', '.join(compiler.dialect.cast_text(part) for part in parts)})"
+
+
+def solution(mark: str, relation: Relation, compiler: Compiler) -> str:
+    """What tells a solution from all others of this and other queries, and is the same at all instants that
+    have it. Of equal solutions of an instant, each has its number."""
+    text = compiler.dialect.cast_text
+    columns = [f"solutions.{compiler.column(name)}" for name in sorted(relation.variables)]
+    over = ", ".join([*(f"solutions.{key.column}" for key in relation.keys), *columns])
+    number = text(f"row_number() OVER (PARTITION BY {over})")
+    # With the length of each: a literal can hold whatever would separate them.
+    terms = [f"COALESCE(concat({text(f'length({column})')}, ':', {column}), '-')" for column in columns]
+    return compiler.dialect.digest("MD5", f"concat({', '.join([mark, number, *terms])})")
 
 
 def asked(relation: Relation, compiler: Compiler) -> str:

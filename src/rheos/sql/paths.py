@@ -73,16 +73,13 @@ class PathCompiler:
     @property
     def keys(self) -> tuple[Key, ...]:
         """Only the instant and the graph that a step is in; what else the context asks for comes later."""
-        graph = tuple(key for key in self.context.keys if key.column == self.context.graph_key)
+        columns = set(self.context.scanned.values())
+        graph = tuple(key for key in self.context.keys if key.column in columns)
         return (INSTANT, *graph) if scan(self.context, "t", self.compiler).valid else graph
 
     @property
     def key_columns(self) -> list[str]:
         return [key.column for key in self.keys]
-
-    @property
-    def graph_keys(self) -> list[str]:
-        return [column for column in self.key_columns if column != INSTANT.column]
 
     def pattern(self, node: PathPattern) -> Relation:
         start: End = node.subject
@@ -151,7 +148,9 @@ class PathCompiler:
     def triples(self, columns: Callable[[str], list[str]], test: Callable[[str], str] | None = None) -> str:
         alias = self.compiler.fresh("t")
         graph = scan(self.context, alias, self.compiler)
-        chosen = [f"{alias}.g AS {key}" for key in self.graph_keys] + columns(alias)
+        of_scan = {key: column for column, key in self.context.scanned.items()}
+        keys = [column for column in self.key_columns if column != INSTANT.column]
+        chosen = [f"{alias}.{of_scan[key]} AS {key}" for key in keys] + columns(alias)
         conditions = graph.conditions + ([test(alias)] if test else [])
         if not graph.valid:
             return select(chosen, graph.item, conditions)
@@ -185,7 +184,9 @@ class PathCompiler:
         graphs = [source for source in self.context.sources if set(source.keys) <= set(self.keys)]
         sources = [nested(source.sql, self.compiler.fresh("k")) for source in graphs]
         sources += [f"instants AS {self.compiler.fresh('i')}"] if INSTANT in self.keys else []
-        return select([*self.key_columns, *columns], " CROSS JOIN ".join(sources))
+        there = [f"{INSTANT.column} >= {FROM} AND {INSTANT.column} < {UNTIL}"]
+        where = there if any(source.valid for source in graphs) else []
+        return select([*self.key_columns, *columns], " CROSS JOIN ".join(sources), where)
 
     def closure(self, path: Path, start: End, end: End) -> str:
         """One or more steps, from an end of which something is known outwards."""

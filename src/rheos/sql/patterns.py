@@ -18,6 +18,7 @@ from rheos.algebra.nodes import (
     Filter,
     Graph,
     Group,
+    InWindow,
     Join,
     LeftJoin,
     Link,
@@ -133,6 +134,8 @@ class Compiler:
                 return filtered(node, context, self)
             case Extend():
                 return extended(node, context, self)
+            case InWindow():
+                return in_window(node, context, self)
             case Graph():
                 return graph(node, context, self)
             case Group():
@@ -161,6 +164,11 @@ def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
         left, right = compiler.fresh("t"), compiler.fresh("k")
         columns = [f"{left}.{column}" for column in relation.carried]
         columns += [f"{right}.{key.column}" for key in source.keys]
+        if source.valid:
+            # What is of a window has its keys; all else holds always.
+            assert not relation.valid
+            assert INSTANT not in relation.keys
+            columns += [f"{right}.{bound}" for bound in INTERVAL]
         columns += [f"{left}.{compiler.column(name)}" for name in relation.variables]
         conditions = []
         for name, key in context.environment.items():
@@ -174,7 +182,8 @@ def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
             f"CROSS JOIN {nested(source.sql, right)}"
         )  # fmt: skip
         sql = select(columns, f"{nested(relation.sql, left)} {how}")
-        relation = replace(relation, sql=sql, keys=relation.keys + source.keys)
+        valid = relation.valid or source.valid
+        relation = replace(relation, sql=sql, keys=relation.keys + source.keys, valid=valid)
     return relation
 
 
@@ -183,7 +192,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
     if not node.patterns:
         return keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
     bound: dict[str, str] = {}
-    graph_column = ""
+    keyed_by: dict[str, str] = {}
     source, where = "", []
     aliases = [compiler.fresh("t") for _ in node.patterns]
     timed: list[str] = []
@@ -193,10 +202,10 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
         if found.valid:
             conditions += [test for other in timed[-PAIRED:] for test in overlap(other, alias)]
             timed.append(alias)
-        if context.graph_key is not None:
-            if graph_column:
-                conditions.append(f"{alias}.g = {graph_column}")
-            graph_column = graph_column or f"{alias}.g"
+        for column, key in context.scanned.items():
+            if key in keyed_by:
+                conditions.append(f"{alias}.{column} = {keyed_by[key]}")
+            keyed_by.setdefault(key, f"{alias}.{column}")
         conditions += match_pattern(pattern, alias, bound, compiler)
         bound |= times(pattern, alias, found, compiler)
         if not source:
@@ -207,8 +216,8 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
             source += f"\nCROSS JOIN {found.item}"
     if len(timed) > PAIRED + 1:
         where = [*where, common(timed)]
-    keys = tuple(key for key in context.keys if key.column == context.graph_key)
-    columns = [f"{graph_column} AS {key.column}" for key in keys] + intersection(timed)
+    keys = tuple(key for key in context.keys if key.column in keyed_by)
+    columns = [f"{keyed_by[key.column]} AS {key.column}" for key in keys] + intersection(timed)
     columns += [f"{column} AS {compiler.column(name)}" for name, column in bound.items()]
     hint = compiler.dialect.broadcast([aliases[at] for at in sorted(node.small)])
     sql = select(columns, source, where, hint=hint)
@@ -310,12 +319,19 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     """GRAPH with a name is another active graph; with a variable it is every named graph at once (18.4)."""
     if isinstance(node.name, Constant):
         return named_graph(node.name.term, node.pattern, context, compiler)
-    name = node.name.name
     key = compiler.fresh("graph")
+    if context.in_windows:
+        return bound_to_key(node, key, context, each_graph_of_windows(key, context, compiler), compiler)
     where = among_named("g", context.dataset, compiler.dialect)
     names = [select([f"g AS {key}"], "graph_names", where)]
-    names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.windows]
-    each = context.in_each_graph(key, "\nUNION\n".join(names))
+    names += [f"SELECT {compiler.dialect.string(window.stream)} AS {key}" for window in context.stream_graphs]
+    return bound_to_key(node, key, context, context.in_each_graph(key, "\nUNION\n".join(names)), compiler)
+
+
+def bound_to_key(node: Graph, key: str, context: Context, each: Context, compiler: Compiler) -> Relation:
+    """The pattern in each of the graphs, or windows, that a key stands for, which the variable is bound to."""
+    assert isinstance(node.name, Variable)
+    name = node.name.name
     inner = compiler.node(node.pattern, each)
     alias, column = compiler.fresh("g"), compiler.column(name)
     outer = tuple(found for found in inner.keys if found.column != key)
@@ -336,10 +352,41 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
     return Relation(sql, (*variables, name), certain(node), outer, valid=inner.valid)
 
 
+def in_window(node: InWindow, context: Context, compiler: Compiler) -> Relation:
+    """WINDOW with a name makes that window the default graph; with a variable it is every window at once."""
+    if isinstance(node.name, Constant):
+        return compiler.node(node.pattern, context.in_window(node.name.term))
+    key = compiler.fresh("within")
+    names = [f"SELECT {compiler.dialect.string(w.name or '')} AS {key}" for w in context.active_windows]
+    return bound_to_key(
+        node, key, context, context.in_each_window(key, "\nUNION ALL\n".join(names)), compiler
+    )
+
+
+def each_graph_of_windows(key: str, context: Context, compiler: Compiler) -> Context:
+    """The context of every named graph of the active windows, each as long as it is there."""
+    parts = []
+    for window in context.active_windows:
+        columns = [f"g AS {key}", *INTERVAL]
+        if context.window_key is not None:
+            columns.insert(0, f"{compiler.dialect.string(window.name or '')} AS {context.window_key}")
+        parts.append(select(columns, window.names))
+    return context.in_each_graph_of_windows(key, "\nUNION ALL\n".join(parts))
+
+
 def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) -> Relation:
     """The solutions in one graph: if it is not of the dataset, none, also of what needs no triple (18.6)."""
+    if context.in_windows and not reads_always(pattern):
+        # Whether the graph is there differs from instant to instant.
+        variable = Variable(f".graph {compiler.fresh('graph')}")
+        each = compiler.node(Graph(variable, pattern), context)
+        rows = compiler.rows(each, context)
+        kept = tuple(found for found in each.variables if found != variable.name)
+        where = [f"{rows.alias}.{compiler.column(variable.name)} = {compiler.dialect.string(name)}"]
+        sql = select(rows.columns(kept), rows.source(), where)
+        return replace(each, sql=sql, variables=kept, certain=each.certain - {variable.name})
     inner = compiler.node(pattern, context.in_graph(name))
-    is_window = any(window.stream == name for window in context.windows)
+    is_window = any(window.stream == name for window in context.stream_graphs)
     if is_window or reads_always(pattern):
         return inner
     rows = compiler.rows(inner, context)

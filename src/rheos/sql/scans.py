@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Scan:
     """The active graph as an item of FROM, with the conditions that pick it out of its table.
 
-    It has the columns s, p, o and, where it is every named graph, g; where it is `valid` for a time only,
-    also the interval and the time of a triple. `times` are the columns of its time in each stream alone.
+    It has the columns s, p, o and, where it is every named graph, g, or every window, w; where it is `valid`
+    for a time only, also the interval and the time of a triple. `times` are the columns of its time in each
+    stream alone.
     """
 
     item: str
@@ -34,9 +35,11 @@ class Scan:
 
 
 def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
+    if context.in_windows:
+        return window_scan(context, alias, compiler)
     if context.graph is None and context.graph_key is None:
         return default_scan(context, alias, compiler)
-    windows = [w for w in context.windows if context.graph is None or w.stream == context.graph]
+    windows = [w for w in context.stream_graphs if context.graph is None or w.stream == context.graph]
     if not windows:
         return static_scan(context, alias, compiler)
     columns = ["s", "p", "o", "time", *INTERVAL]
@@ -52,10 +55,24 @@ def scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
 
 
+def window_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
+    """What the active windows hold: all of their triples, or those of their named graphs."""
+    string = compiler.dialect.string
+    named = context.graph is not None or context.graph_key is not None
+    where = [] if context.graph is None else [f"g = {string(context.graph)}"]
+    parts = []
+    for window in context.active_windows:
+        columns = [f"{string(window.name or '')} AS w"] if context.window_key is not None else []
+        columns += ["g"] if context.graph_key is not None else []
+        columns += ["s", "p", "o", "time", *INTERVAL]
+        parts.append(select(columns, window.graphs if named else window.table, where))
+    return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True)
+
+
 def default_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
     """The static default graph and the windows that are part of it."""
     static = static_scan(context, "t", compiler)
-    windows = {w.stream: number for number, w in enumerate(context.windows, start=1) if not w.named}
+    windows = {w.stream: number for number, w in enumerate(context.stream_graphs, start=1) if not w.named}
     if not windows:
         return static_scan(context, alias, compiler)
     times = {stream: stream_time(number) for stream, number in windows.items()} if context.timed else {}

@@ -49,27 +49,29 @@ def joined_again_sql(elements: str, again: str) -> str:
     return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
 
-def seen_sql(elements: str, unseen: int) -> str:
-    """Of followed elements those that came after the first so many, counted from there."""
+def seen_sql(elements: str, unseen: int, more: Sequence[str] = ()) -> str:
+    """Of followed elements those that came after the first so many, counted from there. They have `more`
+    columns, as they may in what follows."""
     places = [f"{name} - {unseen} AS {name}" for name in ("place", "next_place")]
-    return select(["s", "p", "o", "time", "next_time", *places], elements, [f"place > {unseen}"])
+    return select([*more, *COLUMNS, "next_time", *places], elements, [f"place > {unseen}"])
 
 
 def bounds(window: Window) -> tuple[str, str, str]:
     """Where an element comes in, where it leaves, and where the same triple comes in again (or NULL): each
     the end of a window, in time or in triples."""
     if isinstance(window, LogicalWindow):
-        column, length = "time", window.range
+        column, length, delay = "time", window.range, window.delay
     else:
-        column, length = "place", window.triples
+        column, length, delay = "place", window.triples, 0
+    later = f" + {delay}" if delay else ""
     return (
-        next_multiple(column, window.step),
-        next_multiple(f"({column} + {length})", window.step),
-        next_multiple(f"next_{column}", window.step),
+        next_multiple(f"({column}{later})" if later else column, window.step),
+        next_multiple(f"({column} + {length + delay})", window.step),
+        next_multiple(f"(next_{column}{later})" if later else f"next_{column}", window.step),
     )
 
 
-def window_sql(window: Window, elements: str, moves: str | None = None) -> str:
+def window_sql(window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()) -> str:
     """The rows of a window on followed elements.
 
     Without `moves` the ends of the window are its instants, as those of a logical window can be. Otherwise
@@ -77,15 +79,16 @@ def window_sql(window: Window, elements: str, moves: str | None = None) -> str:
     """
     entry, leaving, again = bounds(window)
     stay = [f"{entry} AS entry", f"least({leaving}, COALESCE({again}, {leaving})) AS leaving"]
-    staying = nested(select([*COLUMNS, *stay], elements), "e")
+    kept = (*more, *COLUMNS)
+    staying = nested(select([*kept, *stay], elements), "e")
     first, last = INTERVAL
     if moves is None:
-        return select([*COLUMNS, f"entry AS {first}", f"leaving AS {last}"], staying, ["entry < leaving"])
+        return select([*kept, f"entry AS {first}", f"leaving AS {last}"], staying, ["entry < leaving"])
     source = f"{staying} JOIN {moves} AS a ON a.ending = e.entry"
     source += f" LEFT JOIN {moves} AS b ON b.ending = e.leaving"
     never = 2**62  # it has not left yet
     until = f"COALESCE(b.instant, {never})"
-    columns = [*(f"e.{name}" for name in COLUMNS), f"a.instant AS {first}", f"{until} AS {last}"]
+    columns = [*(f"e.{name}" for name in kept), f"a.instant AS {first}", f"{until} AS {last}"]
     return select(columns, source, ["e.entry < e.leaving", f"a.instant < {until}"])
 
 
@@ -103,12 +106,19 @@ def first_move_sql(window: PhysicalWindow, elements: str, until: int) -> str:
     return select(["min(time) AS first"], elements, [f"place % {window.step} = 0", f"time <= {until}"])
 
 
+def last_move_sql(window: PhysicalWindow, elements: str, until: int) -> str:
+    """The time of the last move of a physical window up to a time, or NULL."""
+    return select(["max(time) AS last"], elements, [f"place % {window.step} = 0", f"time <= {until}"])
+
+
 def moves_sql(number: int, window: PhysicalWindow, elements: str, after: int, until: int, ticks: bool) -> str:
     """The moves of the query's window of that number up to a time, as rows of a timeline; those after
     another time are ticks, if it `ticks` with them."""
     tick = f"CASE WHEN time > {after} THEN 1 ELSE 0 END" if ticks else "0"
     columns = ["time", f"{number} AS turn", "place AS ending", f"{tick} AS tick"]
-    return select(columns, elements, [f"place % {window.step} = 0", f"time <= {until}"])
+    # The triples of a graph have the same place.
+    moved = [f"place % {window.step} = 0", f"time <= {until}"]
+    return select(columns, elements, moved, distinct=window.graphs)
 
 
 def timeline_sql(parts: Sequence[str]) -> str:

@@ -276,9 +276,20 @@ class Temporal(Node):
     right: Group
 
 
+# --- windows among the patterns (RSP-QL) ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPattern(Node):
+    """`WINDOW :w { ... }`: the pattern is matched on what the window holds."""
+
+    name: Var | Name
+    pattern: Group
+
+
 Pattern = (
     Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
-    | StreamPattern | Temporal
+    | StreamPattern | Temporal | WindowPattern
 )  # fmt: skip
 
 
@@ -390,44 +401,54 @@ class DatasetClause(Node):
 
 
 Consumption = typing.Literal["unrestricted", "recent", "chronological"]
+StreamOperator = typing.Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 
 
 @dataclass(frozen=True, slots=True)
 class Registration(Node):
     """`REGISTER QUERY name COMPUTED EVERY 5m AS`; the name is a word, or an IRI without its brackets.
 
-    In EP-SPARQL, CONSUMPTION says which events a pattern takes that several could be part of.
+    In EP-SPARQL, CONSUMPTION says which events a pattern takes that several could be part of. In RSP-QL the
+    kind may also be a stream operator, the name a prefixed name, which is spelled out here, and UNDER
+    ENTAILMENT REGIME names what is entailed.
     """
 
-    kind: str  # "QUERY" | "STREAM"
+    kind: str  # "QUERY" | "STREAM", or a StreamOperator
     name: str
     every: int | None = None
     consumption: Consumption = "unrestricted"
+    regime: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalWindow(Node):
-    """`[RANGE 10m STEP 1m]`; TUMBLING is a step as long as the range."""
+    """`[RANGE 10m STEP 1m]`; TUMBLING is a step as long as the range. A window in the past, of RSP-QL, ends
+    so long before the instant as `delay` says."""
 
     range: int
     step: int
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PhysicalWindow(Node):
-    """`[RANGE TRIPLES 100 STEP 10]`: a number of triples, moving on after `step` more of them."""
+    """`[RANGE TRIPLES 100 STEP 10]`: a number of triples, moving on after `step` more of them; in RSP-QL,
+    `[ELEMENTS 100 STEP 10]`, a number of graphs."""
 
     triples: int
     step: int = 1
+    graphs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StreamClause(Node):
-    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window."""
+    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window. In RSP-QL,
+    `FROM NAMED WINDOW name ON <iri> [...]`."""
 
     iri: Name
     named: bool
     window: LogicalWindow | PhysicalWindow | None
+    name: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +456,7 @@ class Query(Node):
     """A whole query text: what `syntax.parse` returns.
 
     `stream_patterns` are those of CQELS-QL that stand anywhere in the form, in the order of the text.
+    `operator` says what of its answers a query with windows reports: all, what is new, or what is gone.
     """
 
     text: str
@@ -445,6 +467,7 @@ class Query(Node):
     streams: tuple[StreamClause, ...] = ()
     dialect: str = "sparql"
     stream_patterns: tuple[StreamPattern, ...] = ()
+    operator: StreamOperator = "RSTREAM"
 
     @property
     def is_continuous(self) -> bool:

@@ -38,6 +38,7 @@ class SelectClause(NamedTuple):
     projection: tuple[ast.Projection, ...] | None
     distinct: bool
     reduced: bool
+    operator: Token | None = None  # ISTREAM and its like, in a language that has them
 
 
 class Builder(ExpressionBuilder):

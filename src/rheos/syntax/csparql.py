@@ -9,17 +9,16 @@ from lark import Token
 
 from rheos.syntax import ast
 from rheos.syntax.build import Builder, Dataset, Form
-from rheos.syntax.measures import Measure, microseconds, positive, triples
-from rheos.syntax.registration import RegistrationBuilder, check_registration
+from rheos.syntax.measures import Measure, positive, triples
+from rheos.syntax.registration import check_registration
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-
-Window = ast.LogicalWindow | ast.PhysicalWindow
+from rheos.syntax.windows import Window, WindowsBuilder, spelled_out
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
-class CSparqlBuilder(RegistrationBuilder):
+class CSparqlBuilder(WindowsBuilder):
     """Adds windows, AGGREGATE, timestamp() and the spellings of the papers."""
 
     DIALECT: ClassVar[str] = "csparql"
@@ -28,9 +27,6 @@ class CSparqlBuilder(RegistrationBuilder):
     def query_unit(self, query: ast.Query) -> ast.Query:
         check(query)
         return query
-
-    def computed_every(self, keyword: Token, duration: Measure) -> int:
-        return positive(duration, "the time of COMPUTED EVERY")
 
     # --- streams and windows -----------------------------------------------------------------------
 
@@ -55,14 +51,8 @@ class CSparqlBuilder(RegistrationBuilder):
         size = positive(triples(number), "the range of a window")
         return ast.PhysicalWindow(position(bracket), size, _step(moves[0], size) if moves else 1)
 
-    def step(self, duration: Measure) -> Measure:
-        return duration
-
     def triples_step(self, number: Token) -> Measure:
         return triples(number)
-
-    def duration(self, *parts: Token) -> Measure:
-        return microseconds(parts)
 
     # --- aggregation -------------------------------------------------------------------------------
 
@@ -168,22 +158,15 @@ def _graph_names(query: ast.Query) -> None:
 
     Names are compared as far as they can be here, with prefixes but without the base IRI.
     """
-    prefixes = {item.prefix: item.iri.value for item in query.prologue if isinstance(item, ast.Prefix)}
-
-    def spelled_out(name: ast.Name) -> str:
-        if isinstance(name, ast.PrefixedName) and name.prefix in prefixes:
-            return prefixes[name.prefix] + name.local
-        return name.value if isinstance(name, ast.Iri) else f"{name.prefix}:{name.local}"
-
     streams: set[str] = set()
     for stream in query.streams:
-        iri = spelled_out(stream.iri)
+        iri = spelled_out(query, stream.iri)
         if iri in streams:
             message = f"the stream <{iri}> already has a window; one query sees a stream through one window"
             raise Fault(message, stream.iri.position)
         streams.add(iri)
     for clause in query.dataset:
-        if clause.named and (iri := spelled_out(clause.iri)) in streams:
+        if clause.named and (iri := spelled_out(query, clause.iri)) in streams:
             message = f"<{iri}> is a stream of this query; it cannot be a named graph of static data as well"
             raise Fault(message, clause.iri.position)
 

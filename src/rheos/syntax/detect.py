@@ -17,8 +17,11 @@ _OF_EPSPARQL = (
     "CONSUMPTION",
 )  # fmt: skip
 
+# What a query with windows reports, in C-SPARQL and RSP-QL.
+_OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
+
 # Nearly all texts of plain SPARQL end here.
-_HINT = re.compile("|".join(("REGISTER", "STREAM", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
+_HINT = re.compile("|".join(("REGISTER", "STREAM", "WINDOW", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
 
 # What to pass over, longest first where two begin alike, and the words that are left. Beyond ASCII, every
 # character may be part of a name. A hyphen belongs to the word before it: it may be the name of a registered
@@ -36,14 +39,19 @@ _TOKEN = r"""
 _CLAUSE = "FROM STREAM"
 _WINDOW = "FROM STREAM ["
 _PATTERN = "STREAM"
-_SHOWING = {"REGISTER", _PATTERN, *_OF_CSPARQL, *_OF_EPSPARQL}
+_NAMED_WINDOW = "WINDOW"
+_SHOWING = {"REGISTER", _PATTERN, _NAMED_WINDOW, *_OPERATORS, *_OF_CSPARQL, *_OF_EPSPARQL}
 
 
 def detect(text: str) -> str:
-    """`cqels` for a text with a STREAM pattern, `epsparql` for one with a word of that language, or with FROM
-    STREAM and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else `sparql`.
+    """`rspql` for a text with the word WINDOW, or with RSTREAM and its like and no stream of another
+    language, `cqels` for one with a STREAM pattern, `epsparql` for one with a word of that language, or with
+    FROM STREAM and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else
+    `sparql`.
     """
     found = {mark for mark, _ in _marks(text)}
+    if _NAMED_WINDOW in found or (found & set(_OPERATORS) and not found & {_CLAUSE, _WINDOW, _PATTERN}):
+        return "rspql"
     if _PATTERN in found:
         return "cqels"
     if found.intersection(_OF_EPSPARQL) or (_CLAUSE in found and not found & {_WINDOW, *_OF_CSPARQL}):
@@ -58,13 +66,15 @@ def mixture(text: str) -> tuple[str, int] | None:
     for mark, index in _marks(text):
         if mark in _OF_EPSPARQL:
             events = events or f"EP-SPARQL ({text[index : index + len(mark)]})"
-        elif mark in (_CLAUSE, _WINDOW, _PATTERN):
+        elif mark in (_CLAUSE, _WINDOW, _PATTERN, _NAMED_WINDOW):
             found.add(mark)
-        kinds = [events] if events else []
+        # Events may stand in the windows of RSP-QL.
+        kinds = [events] if events and _NAMED_WINDOW not in found else []
         # Without a window, FROM STREAM may be of EP-SPARQL.
         if _WINDOW in found or {_CLAUSE, _PATTERN} <= found:
             kinds.append("C-SPARQL windows (FROM STREAM)")
         kinds += ["CQELS-QL patterns (STREAM in WHERE)"] if _PATTERN in found else []
+        kinds += ["RSP-QL windows (WINDOW)"] if _NAMED_WINDOW in found else []
         if len(kinds) > 1:
             return " and ".join(sorted(kinds)), index
     return None
@@ -79,7 +89,11 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
     for at in range(1, len(words) - 2):
         word, index = words[at]
         if at in (named - 1, named):
+            if at < named and word in _OPERATORS:
+                yield word, index
             continue
+        if word == "STREAM" and words[at - 1][0] == "ON":
+            continue  # FROM NAMED WINDOW :w ON STREAM :s, as RSP-JS writes it
         if word == "STREAM" and words[at - 1][0] in ("FROM", "NAMED"):
             yield (_WINDOW if words[at + 2][0] == "[" else _CLAUSE), index
         elif word in _SHOWING:

@@ -37,7 +37,8 @@ class EpSparqlBuilder(RegistrationBuilder):
     def registration(  # type: ignore[override]
         self, keyword: Token, kind: Token, name: str, *consumption: ast.Consumption
     ) -> ast.Registration:
-        return ast.Registration(position(keyword), kind.upper(), name, None, *consumption)
+        found = consumption[0] if consumption else "unrestricted"
+        return ast.Registration(position(keyword), kind.upper(), name, None, found)
 
     def consumption(self, policy: Token) -> ast.Consumption:
         return _POLICIES[policy.type]

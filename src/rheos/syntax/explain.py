@@ -39,7 +39,9 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
-    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM"}),
+    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM", "WINDOW"}),
+    ("RANGE, ELEMENTS or FROM", {"_RANGE", "_ELEMENTS"}, {"FROM"}),
+    ("a duration, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, set()),
     (
         "a modifier (ORDER BY, LIMIT, ...)",
         {"_ORDER", "_LIMIT"},
@@ -61,7 +63,9 @@ _WORDS = {
     "LANGTAG": "a language tag",
     "NAME": "a name",
     "PNAME_NS": "a prefix with its colon",
+    "STREAM_OPERATOR": "RSTREAM, ISTREAM or DSTREAM",
     "STRING_LITERAL": "a string",
+    "UNDER": "UNDER ENTAILMENT REGIME",
     "UNIT": "a unit: ms, s, m, h or d",
 }
 _CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]", "RBRACE": "}"}

@@ -27,13 +27,17 @@ from rheos.syntax.lexer import SharedLexer
 DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     "sparql": (("sparql.lark",), ("rheos.syntax.build", "Builder")),
     "csparql": (
-        ("sparql.lark", "registration.lark", "csparql.lark"),
+        ("sparql.lark", "registration.lark", "reporting.lark", "csparql.lark"),
         ("rheos.syntax.csparql", "CSparqlBuilder"),
     ),
     "cqels": (("sparql.lark", "registration.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
     "epsparql": (
         ("sparql.lark", "registration.lark", "epsparql.lark"),
         ("rheos.syntax.epsparql", "EpSparqlBuilder"),
+    ),
+    "rspql": (
+        ("sparql.lark", "registration.lark", "reporting.lark", "rspql.lark"),
+        ("rheos.syntax.rspql", "RspqlBuilder"),
     ),
     "update": (("sparql.lark", "update.lark"), ("rheos.syntax.update", "UpdateBuilder")),
 }

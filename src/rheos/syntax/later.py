@@ -17,6 +17,15 @@ _FUNCTIONS = dict.fromkeys(
 )
 _FUNCTIONS |= dict.fromkeys(("LANGDIR", "STRLANGDIR", "HASLANG", "HASLANGDIR"), "SPARQL 1.2")
 
+# What other engines and drafts have in RSP-QL: windows, and the times of patterns.
+_WINDOWS = {
+    "SLIDING": "SLIDING, REPORT and TICK, of Kolibrie, are not supported; a window is [RANGE 10s STEP 2s]",
+    "TUMBLING": "a window that tumbles is one without STEP here, as in [RANGE PT10S]",
+    "TRIPLES": "a window counts elements here, which are graphs, as in [ELEMENTS 100 STEP 10]",
+    "START": "START and END, of Janus, are not supported; [FROM NOW-2h TO NOW-1h] is a window in the past",
+}
+_TIMES = {"BEGIN": "BEGIN AT", "END": "END AT", "WITH": "WITH DURATION"}
+
 _WORD = re.compile(r"[A-Za-z]+")
 _CALL = re.compile(r"\s*\(")
 _COUNTED = re.compile(r"\{\s*(?:\d+\s*(?:,\s*\d*\s*)?|,\s*\d+\s*)\}")
@@ -36,6 +45,10 @@ def mistake(text: str, start: int, accepted: set[str]) -> tuple[str, int] | None
     if word is None:
         return None
     name = word[0].upper()
+    if name in _WINDOWS and "_ELEMENTS" in accepted:
+        return _WINDOWS[name], start
+    if name in _TIMES and "WINDOW" in accepted:
+        return f"{_TIMES[name]} is not supported: it is of a draft of RSP-QL", start
     if name in _WORDS:
         return f"{word[0]} is not supported: it is of {_WORDS[name]}", start
     if name in _FUNCTIONS and _CALL.match(text, word.end()):

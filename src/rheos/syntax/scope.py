@@ -3,8 +3,8 @@
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
 and a blank node label stays inside one basic graph pattern (5.1.1). In C-SPARQL, AGGREGATE needs a new
-variable and takes its others from WHERE (3.4 of its paper); `csparql.py`, `cqels.py` and `epsparql.py`
-have the rules about streams.
+variable and takes its others from WHERE (3.4 of its paper); `csparql.py`, `cqels.py`, `epsparql.py`
+and `rspql.py` have the rules about streams.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ class _Checker:
                 return self.group(pattern)
             case ast.Union(options=options):
                 return set().union(*[self.group(option) for option in options])
-            case ast.Graph(name=name, pattern=pattern) | ast.Service(name=name, pattern=pattern):
+            case (
+                ast.Graph(name=name, pattern=pattern)
+                | ast.Service(name=name, pattern=pattern)
+                | ast.WindowPattern(name=name, pattern=pattern)
+            ):
                 scope = self.group(pattern)
                 return scope | {name.name} if isinstance(name, ast.Var) else scope
             case ast.StreamPattern(name=name, triples=ast.Triples(triples=triples)):

@@ -13,10 +13,15 @@ from rheos.runtime.words import duration, in_no_window, multiples
 
 def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
     """The parts of the explanation, each with its title."""
+    return explained(query, CSparqlOperator)
+
+
+def explained(query: CSparqlQuery, kind: type[CSparqlOperator]) -> dict[str, str]:
+    """The same for an operator of that kind."""
     plan = optimize_csparql(query)
-    operator = CSparqlOperator.of(plan)
+    operator = kind.of(plan)
     return {
-        "language": "C-SPARQL",
+        "language": operator.language,
         **told(query.query),
         "reports": reports(query),
         "windows": "\n".join(windowed(window) for window in query.windows),
@@ -28,28 +33,46 @@ def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
     }
 
 
+REPORTED = {
+    "RSTREAM": "the whole answer at every instant",
+    "ISTREAM": "at every instant, what is new in the answer since the evaluation before",
+    "DSTREAM": "at every instant, what is gone from the answer since the evaluation before",
+}
+
+
 def reports(query: CSparqlQuery) -> str:
-    if query.makes_stream:
+    if not query.makes_stream:
+        return f"{query.name}: {REPORTED[query.operator]}"
+    if not query.compares:
         return f"{query.name}: its triples, which are also a stream that other queries can read"
-    return f"{query.name}: the whole answer at every instant"
+    return f"{query.name}: {REPORTED[query.operator]}; it is also a stream that other queries can read"
 
 
 def windowed(window: StreamWindow) -> str:
     """What a window holds."""
+    if window.name is not None:
+        return f"{window.name} on {window.stream}: {holds(window)}" + skipped(window)
     where = "the named graph only" if window.named else "the default graph and the named graph"
     return f"{window.stream}: {holds(window)}; in {where} of this name" + skipped(window)
 
 
-def holds(window: StreamWindow) -> str:
-    match window.window:
+def holds(stream: StreamWindow) -> str:
+    match stream.window:
+        case LogicalWindow(length, step, delay) if delay:
+            end, begin = duration(delay), duration(length + delay)
+            return f"the elements from {begin} to {end} before the instant, moved every {duration(step)}"
         case LogicalWindow(length, step) if length == step:
             return f"the elements of {duration(length)}, one window after the other"
         case LogicalWindow(length, step):
             return f"the elements of the last {duration(length)}, moved every {duration(step)}"
-        case PhysicalWindow(triples, step) if triples == step:
-            return f"{triples:,} triples, one window after the other"
-        case PhysicalWindow(triples, step):
-            return f"the last {triples:,} triples, moved after every {step:,}"
+        case PhysicalWindow(triples, step) as window if triples == step:
+            return f"{triples:,} {counted(window)}, one window after the other"
+        case PhysicalWindow(triples, step) as window:
+            return f"the last {triples:,} {counted(window)}, moved after every {step:,}"
+
+
+def counted(window: PhysicalWindow) -> str:
+    return "graphs" if window.graphs else "triples"
 
 
 def skipped(window: StreamWindow) -> str:
@@ -58,7 +81,11 @@ def skipped(window: StreamWindow) -> str:
     if kind.step <= length:
         return ""
     between = kind.step - length
-    amount = f"elements of {duration(between)}" if isinstance(kind, LogicalWindow) else f"{between:,} triples"
+    amount = (
+        f"elements of {duration(between)}"
+        if isinstance(kind, LogicalWindow)
+        else (f"{between:,} {counted(kind)}")
+    )
     return in_no_window("step", amount)
 
 
@@ -66,8 +93,11 @@ def instants(query: CSparqlQuery) -> str:
     parts = [multiples(period) for period in periods(query)]
     if query.every is None:
         parts += [
-            f"whenever {window.window.step:,} more triples of {window.stream} have arrived"
+            f"whenever {window.window.step:,} more {counted(window.window)} of {window.stream} have arrived"
             for window in query.windows
             if isinstance(window.window, PhysicalWindow)
         ]
-    return f"{', and '.join(parts)}; none at which all windows are empty"
+    empty = "none at which all windows are empty"
+    if query.operator == "DSTREAM":
+        empty += ", unless something is gone then"
+    return f"{', and '.join(parts)}; {empty}"

@@ -3,12 +3,13 @@
 All times are microseconds since 1970. A logical window of range r and step s holds, at an instant e, the
 elements with w - r < time <= w, where w is the latest multiple of s that is not after e. So an element
 of time t is in it from the first multiple of s that is not before t until that of t + r, exclusively: between
-two multiples of s nothing changes, whatever the instants at which the query looks.
+two multiples of s nothing changes, whatever the instants at which the query looks. In a window with a delay
+d, an element is what one of time t + d would be without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:
     if not found:
         return None
     passed = max(
-        next_multiple(end.time, window.step) if isinstance(window, LogicalWindow) else end.time
+        next_multiple(end.time + window.delay, window.step) if isinstance(window, LogicalWindow) else end.time
         for window, end in found
     )
     clock = [next_multiple(passed, period) for period in periods(query)]
@@ -64,6 +65,31 @@ def reporting(query: CSparqlQuery, held: Iterable[Interval], after: int, until: 
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
+def last_evaluation(query: CSparqlQuery, held: Iterable[Interval], until: int) -> int | None:
+    """The last time up to another at which the clock evaluates the query, given when windows hold
+    something."""
+    found = [
+        latest
+        for first, end in held
+        for period in periods(query)
+        if (latest := min(end - 1, until) // period * period) >= first
+    ]
+    return max(found, default=None)
+
+
+def closings(query: CSparqlQuery, times: Times, held: Iterable[Interval], until: int) -> Times:
+    """The first instants at which all windows are empty again, each right after one of the `times` at which
+    some were not."""
+    if not periods(query):
+        return np.empty(0, np.int64)
+    following = [(times // period + 1) * period for period in periods(query)]
+    after = np.unique(np.minimum.reduce(following))
+    bounds = np.array(merged(held), np.int64).reshape(-1, 2)
+    place = np.searchsorted(bounds[:, 0], after, side="right") - 1
+    inside = (place >= 0) & (after < bounds[np.maximum(place, 0), 1]) if len(bounds) else after < after
+    return after[~inside & (after <= until)]
+
+
 def merged(intervals: Iterable[Interval]) -> list[Interval]:
     """The same instants as intervals that do not touch each other."""
     joined: list[Interval] = []
@@ -82,12 +108,35 @@ def following(query: CSparqlQuery, until: int) -> int:
     return min(next_multiple(until + 1, period) for period in periods(query))
 
 
+def seen_last(query: CSparqlQuery, elements: Sequence[tuple[Times, Times]], until: int) -> int | None:
+    """The time of the last evaluation up to a time, given the times and the places of the elements that are
+    there for each window; None if there was none. What it saw must stay, if the next is compared with it."""
+    found: list[int] = []
+    for window, (time, place) in zip(query.windows, elements, strict=True):
+        kind = window.window
+        if isinstance(kind, LogicalWindow):
+            first = time + kind.delay
+            entry, leaving = (-(-bound // kind.step) * kind.step for bound in (first, first + kind.range))
+        else:
+            moved = time[(place % kind.step == 0) & (time <= until)]
+            if query.every is None:
+                found += [int(moved.max())] if len(moved) else []
+                continue
+            entry, leaving = moved[:1], np.full(len(moved[:1]), 2**62)
+        for period in periods(query):
+            latest = np.minimum(leaving - 1, until) // period * period
+            latest = latest[(latest >= entry) & (entry < leaving)]
+            found += [int(latest.max())] if len(latest) else []
+    return max(found, default=None)
+
+
 def visible(
     query: CSparqlQuery, window: Window, time: Times, place: Times, until: int
 ) -> npt.NDArray[np.bool_]:
     """Which elements, given by time and place, a window can still hold at an instant after `until`."""
     if isinstance(window, LogicalWindow):
-        entry, leaving = (-(-bound // window.step) * window.step for bound in (time, time + window.range))
+        first = time + window.delay
+        entry, leaving = (-(-bound // window.step) * window.step for bound in (first, first + window.range))
         return (entry < leaving) & (leaving > following(query, until))
     # It stays at its last move until the next, which is less than a step before the last element. From which
     # element on its triples are counted need not be known for that.

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.algebra.entailment import Schema, asked_of, schema_of
 from rheos.algebra.nodes import Query
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, Window
 from rheos.execute.database import LARGE, many_joins
 from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
-from rheos.runtime.csparql.instants import Interval, last_instant, periods, reporting, visible
+from rheos.runtime.csparql.instants import (
+    Interval,
+    closings,
+    last_evaluation,
+    last_instant,
+    periods,
+    reporting,
+    seen_last,
+    visible,
+)
 from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
-from rheos.runtime.operator import Answers, End, Marks, Operator, Span, next_multiple
+from rheos.runtime.operator import Answers, End, Marks, Operator, Span, Times, next_multiple
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
@@ -32,6 +43,7 @@ from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
 from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql, window_name
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.rspql import NUMBER
 from rheos.sql.sharding import set_shard
 
 
@@ -48,10 +60,14 @@ class CSparqlOperator(Operator):
     language = "C-SPARQL"
 
     @classmethod
-    def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> CSparqlOperator:
+    def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> Self:
         derivations = derivations_for(query.query, asked_of(query.query))
-        shards: CSparqlShards | Uncut = Uncut("what elements entail may have other terms")
-        if derivations is None:
+        shards: CSparqlShards | Uncut
+        if derivations is not None:
+            shards = Uncut("what elements entail may have other terms")
+        elif query.compares:
+            shards = Uncut(f"{query.operator} compares the answers of all shards")
+        else:
             shards = CSparqlShards.of(query, dialect)
         return cls(query, compile_csparql(query, dialect), shards, derivations, view)
 
@@ -65,7 +81,7 @@ class CSparqlOperator(Operator):
 
     @property
     def sees(self) -> Hashable:
-        return self.query.windows, self.query.every
+        return self.query.windows, self.query.every, self.query.compares
 
     @property
     def static_parts(self) -> tuple[Part, ...]:
@@ -98,10 +114,15 @@ class CSparqlOperator(Operator):
     def live(
         self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
     ) -> Marks:
-        time, place = (elements[stream].column(name).to_numpy() for name in ("time", "place"))
-        kept = np.zeros(len(time), dtype=bool)
+        if self.query.compares:
+            # The next evaluation is compared with the last one, so that what that saw is still needed.
+            numbers = [placed(elements[window.stream], window.window) for window in self.query.windows]
+            last = seen_last(self.query, numbers, until)
+            until = until if last is None else min(until, last - 1)
+        kept = np.zeros(len(elements[stream]), dtype=bool)
         for window in self.query.windows:
             if window.stream == stream:
+                time, place = placed(elements[stream], window.window)
                 kept |= visible(self.query, window.window, time, place, until)
         return kept
 
@@ -112,6 +133,11 @@ class CSparqlOperator(Operator):
         batch.show(self.streams, bench)
         found = batch.answers(self, span.after, span.until, dict(span.unseen), shard)
         return {together[0].name: found}
+
+    def show_more(
+        self, tables: Tables, number: int, unseen: int, derivations: str | None, moves: str | None
+    ) -> None:
+        """Have what else statements look at of the window of that number; the rest is as in `Tables`."""
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
         assert isinstance(self.shards, CSparqlShards)
@@ -182,49 +208,82 @@ class CSparqlBatch:
             assert isinstance(evaluation.shards, CSparqlShards)
             statement, matters = evaluation.shards.part, evaluation.shards.matters
             self.database.run(set_shard(*shard))
-        seen = [
-            tables.seen(window.stream, window.window, (unseen or {}).get(window.stream, 0))
+        bases = [tables.counted(window.stream, window.window) for window in query.windows]
+        before = [
+            tables.unseen(window.stream, window.window, (unseen or {}).get(window.stream, 0))
             for window in query.windows
         ]
-        name = digest("instants", query.windows, query.every, seen, after, until)
+        seen = [
+            tables.seen(base, window.window, count)
+            for window, base, count in zip(query.windows, bases, before, strict=True)
+        ]
+        name = digest("instants", query.windows, query.every, query.operator, seen, after, until)
         physical = any(isinstance(window.window, PhysicalWindow) for window in query.windows)
         if name not in self._instants:
-            times = self.times(query, seen, after, until)
-            self._instants[name] = self.ticks(name, query, seen, times, after, until) if physical else (
-                pa.table({"instant": times, "at": times})
-            )  # fmt: skip
+            self._instants[name] = self.instants(name, query, seen, after, until, physical)
         instants = self._instants[name]
         if evaluation.view:
             instants = instants.slice(max(0, len(instants) - 1))
         if not len(instants):
-            return Answers(instants, nothing(statement))
+            return Answers(instants.select(["instant", "at"]), nothing(statement))
         found = []
         by = evaluation.derivations.table if evaluation.derivations is not None else None
         by = by if by in self.filled else None
-        for number, window in enumerate(query.windows, start=1):
+        for number, (window, base, count) in enumerate(
+            zip(query.windows, bases, before, strict=True), start=1
+        ):
             # What is entailed is in a window with the elements that entail it: it moves with these alone.
-            all_of = tables.chosen(tables.entailed(window.stream, by), matters)
-            elements = tables.seen(window.stream, window.window, (unseen or {}).get(window.stream, 0), all_of)
+            all_of = tables.chosen(tables.entailed(base, by), matters)
+            elements = tables.seen(base, window.window, count, all_of)
             moves = self.moves(name, number, window.window) if physical else None
             found.append((number, all_of, tables.window(window.window, elements, moves)))
             tables.show(window_name(number), found[-1][-1])
+            evaluation.show_more(tables, number, count, by, moves)
         default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
         if default:
             whole, both = tables.default(default, query.query.dataset, statement.timed)
             tables.show(DEFAULT_WINDOW, whole)
             tables.show(STATIC_TOO, both)
         self.database.put(INSTANTS, with_turns(instants))
-        return Answers(instants, self.database.rows(statement, len(instants)))
+        rows = self.database.rows(statement, len(instants))
+        return Answers(reported(instants, rows) if query.compares else instants, rows)
 
-    def times(self, query: CSparqlQuery, seen: list[str], after: int, until: int) -> np.ndarray:
-        """The times in the span at which the query is evaluated by the clock."""
+    def instants(
+        self, name: str, query: CSparqlQuery, seen: list[str], after: int, until: int, physical: bool
+    ) -> pa.Table:
+        """The instants of a span (instant, at); with the one before it and what else `rheos.sql.differences`
+        needs, if the query compares."""
+        held = self.held(query, seen, until)
+        earlier = self.before(query, seen, held, after) if query.compares else after
+        times = reporting(query, held, earlier, until)
+        empty = closings(query, times, held, until) if query.operator == "DSTREAM" else times[:0]
+        clock = np.union1d(times, empty)
+        instants = self.ticks(name, query, seen, clock, earlier, until) if physical else (
+            pa.table({"instant": clock, "at": clock})
+        )  # fmt: skip
+        return compared(instants, empty, after) if query.compares else instants
+
+    def held(self, query: CSparqlQuery, seen: list[str], until: int) -> list[Interval]:
+        """When some window holds something."""
         held: list[Interval] = []
         for window, elements in zip(query.windows, seen, strict=True):
             if isinstance(window.window, LogicalWindow):
                 held += self.tables.held(window.window, elements)
             else:
                 held += self.tables.first_move(window.window, elements, until)
-        return reporting(query, held, after, until)
+        return held
+
+    def before(self, query: CSparqlQuery, seen: list[str], held: list[Interval], after: int) -> int:
+        """Right before the last evaluation that is not after a time; that time, if there was none."""
+        found = [last_evaluation(query, held, after)]
+        if query.every is None:
+            found += [
+                self.tables.last_move(window.window, elements, after)
+                for window, elements in zip(query.windows, seen, strict=True)
+                if isinstance(window.window, PhysicalWindow)
+            ]
+        times = [time for time in found if time is not None]
+        return max(times) - 1 if times else after
 
     def ticks(
         self, name: str, query: CSparqlQuery, seen: list[str], times: np.ndarray, after: int, until: int
@@ -263,6 +322,40 @@ class CSparqlBatch:
             columns = f"{ending} AS ending, instant"
             self.database.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
         return moves
+
+
+def placed(elements: pa.Table, window: Window) -> tuple[Times, Times]:
+    """The times of elements, and their places as a window counts them."""
+    by_graph = isinstance(window, PhysicalWindow) and window.graphs and NUMBER in elements.column_names
+    place = elements.column(NUMBER if by_graph else "place")
+    return elements.column("time").to_numpy(), place.to_numpy()
+
+
+def compared(instants: pa.Table, empty: np.ndarray, after: int) -> pa.Table:
+    """Instants with what comparing them needs; of those up to `after`, only from the last on that was not
+    at a time at which all windows were `empty`."""
+    at = instants.column("at").to_numpy()
+    closing = np.isin(at, empty)
+    old = np.flatnonzero((at <= after) & ~closing)
+    first = int(old[-1]) if len(old) else 0
+    instants, at, closing = instants.slice(first), at[first:], closing[first:]
+    instant = instants.column("instant").to_numpy()
+    before, opened = (np.concatenate([instant[:places], instant[:-places]]) for places in (1, 2))
+    return (
+        instants.append_column("before", pa.array(before[: len(at)], pa.int64(), mask=np.arange(len(at)) < 1))
+        .append_column(
+            "opened", pa.array(opened[: len(at)], pa.int64(), mask=~np.append(False, closing)[:-1])
+        )
+        .append_column("closing", pa.array(closing))
+        .append_column("reported", pa.array(at > after))
+    )
+
+
+def reported(instants: pa.Table, rows: pa.Table) -> pa.Table:
+    """The instants that are reported: those with all windows empty only if something is gone."""
+    with_rows = pc.is_in(instants.column("instant"), pc.unique(rows.column("instant")))
+    chosen = pc.and_(instants.column("reported"), pc.or_(pc.invert(instants.column("closing")), with_rows))
+    return instants.filter(chosen).select(["instant", "at"])
 
 
 def nothing(statement: CSparqlStatement) -> pa.Table:

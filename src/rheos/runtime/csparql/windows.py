@@ -21,6 +21,7 @@ from rheos.runtime.worker.database import Database
 from rheos.sql import windows as sql
 from rheos.sql.entailed import derived_sql
 from rheos.sql.relation import INTERVAL, nested, select
+from rheos.sql.rspql import NUMBER, counted_sql
 from rheos.sql.scans import static_default
 from rheos.sql.validity import ALWAYS
 
@@ -44,7 +45,9 @@ class Tables:
         self._held: dict[str, list[Interval]] = {}
         self._predicates: dict[str, tuple[str, ...] | None] = {}
         self._first_place: dict[str, int] = {}
-        self._derived: dict[str, str] = {}  # of elements with what they entail, the latter
+        self._derived: dict[str, tuple[str, str]] = {}  # of elements with what they entail, both
+        self._shares_places: set[str] = set()  # tables in which several elements have the same place
+        self._graphs: dict[str, bool] = {}
 
     def new(self, name: str) -> bool:
         """Whether this is the first to ask for a table; it is then the one to make it."""
@@ -59,19 +62,47 @@ class Tables:
             self._shown[name] = table
             self.database.view(name, f"SELECT * FROM {table}")
 
-    def entailed(self, stream: str, derivations: str | None) -> str:
-        """The table of the elements of a stream, with what each entails at its time and place."""
+    def has_graphs(self, elements: str) -> bool:
+        """Whether elements are of a stream of graphs: then they have the columns of `rheos.sql.rspql`."""
+        if elements not in self._graphs:
+            columns = self.database.ask(f"SELECT * FROM {elements} LIMIT 0").column_names
+            self._graphs[elements] = NUMBER in columns
+        return self._graphs[elements]
+
+    def counted(self, stream: str, window: Window) -> str:
+        """The table of the elements of a stream, as a window counts them: if by graphs, these have places."""
         elements = self.elements[stream]
+        graphs = isinstance(window, PhysicalWindow) and window.graphs
+        if not graphs or not self.has_graphs(elements):
+            return elements
+        name = digest("counted", elements)
+        if self.new(name):
+            self._shares_places.add(name)
+            self.database.view(name, counted_sql(elements))
+        return name
+
+    def unseen(self, stream: str, window: Window, unseen: int) -> int:
+        """How many of what a window counts came before a query that has not seen so many triples."""
+        if not unseen or self.counted(stream, window) == self.elements[stream]:
+            return unseen
+        among = self.elements[stream]
+        last = f"max({NUMBER}) FILTER (WHERE place <= {unseen})"
+        found = self.database.ask(f"SELECT COALESCE({last}, min({NUMBER}) - 1, 0) AS unseen FROM {among}")
+        return int(found.column(0)[0].as_py())
+
+    def entailed(self, elements: str, derivations: str | None, more: Sequence[str] = ()) -> str:
+        """The elements of a table, with what each entails at its time and place. They have `more` columns."""
         if derivations is None:
             return elements
         name = digest("entailed", elements, derivations)
         if self.new(name):
             derived = digest("derived", elements, derivations)
-            found = derived_sql(elements, derivations, sql.ELEMENT[3:])
-            self.database.make(derived, select(sql.ELEMENT, nested(found, "e")))
-            both = (select(sql.ELEMENT, table) for table in (elements, derived))
+            columns = (*sql.ELEMENT, *more)
+            found = derived_sql(elements, derivations, columns[3:])
+            self.database.make(derived, select(columns, nested(found, "e")))
+            both = (select(columns, table) for table in (elements, derived))
             self.database.view(name, "\nUNION ALL\n".join(both))
-            self._derived[name] = derived
+            self._derived[name] = elements, derived
         return name
 
     def chosen(self, elements: str, condition: str | None) -> str:
@@ -83,14 +114,19 @@ class Tables:
             self.database.make(name, select(sql.ELEMENT, elements, [condition]))
         return name
 
-    def followed(self, stream: str, all_of: str | None = None) -> str:
-        """The elements of a stream, or these with what they entail, each with the next of the same triple."""
-        elements = all_of or self.elements[stream]
+    def followed(self, elements: str, more: Sequence[str] = ()) -> str:
+        """The elements of a table, each with the next of the same triple, and the same in `more` columns."""
         name = digest("followed", elements)
         if not self.new(name):
             return name
+        if more or elements in self._shares_places or self._of_shared_places(elements):
+            columns = (*sql.ELEMENT, *more)
+            self.database.put(
+                name, with_next(self.database.ask(select(columns, elements)), "spo" + "".join(more))
+            )
+            return name
         if elements in self._derived:
-            return self._followed_entailed(stream, elements, name)
+            return self._followed_entailed(elements, name)
         found = self.database.ask(f"SELECT place, hash(s, p, o) AS hash FROM {elements}")
         repeated = of_equal_hash(*(found.column(column).to_numpy() for column in ("hash", "place")))
         if not len(repeated):
@@ -108,9 +144,13 @@ class Tables:
             self.database.make(name, f"SELECT * FROM {again}")
         return name
 
-    def _followed_entailed(self, stream: str, all_of: str, name: str) -> str:
+    def _of_shared_places(self, elements: str) -> bool:
+        return elements in self._derived and self._derived[elements][0] in self._shares_places
+
+    def _followed_entailed(self, all_of: str, name: str) -> str:
         """Only elements of predicates of which something is entailed have others that follow them."""
-        predicates, own = self.predicates(self._derived[all_of]), self.followed(stream)
+        base, derived = self._derived[all_of]
+        predicates, own = self.predicates(derived), self.followed(base)
         listed, others = (
             sql.among(predicates, self.database.dialect, negated=negated) for negated in (False, True)
         )
@@ -123,30 +163,34 @@ class Tables:
         self.database.view(name, f"{rest}\nUNION ALL\n{select(columns, again)}")
         return name
 
-    def seen(self, stream: str, window: Window, unseen: int, all_of: str | None = None) -> str:
+    def seen(
+        self, elements: str, window: Window, unseen: int, all_of: str | None = None, more: Sequence[str] = ()
+    ) -> str:
         """The elements that a query sees that was registered after so many of them, or these with what they
         entail."""
-        followed = self.followed(stream, all_of)
+        followed = self.followed(all_of or elements, more)
         if not unseen:
             return followed
-        if isinstance(window, LogicalWindow) and self.first_place(stream) > unseen:
+        if isinstance(window, LogicalWindow) and self.first_place(elements) > unseen:
             return followed  # those before it have long left; nothing counts them
         name = digest("seen", followed, unseen)
         if self.new(name):
-            self.database.view(name, sql.seen_sql(followed, unseen))
+            self.database.view(name, sql.seen_sql(followed, unseen, more))
         return name
 
-    def first_place(self, stream: str) -> int:
-        if stream not in self._first_place:
-            found = self.database.ask(f"SELECT min(place) AS first FROM {self.elements[stream]}")
-            self._first_place[stream] = found.column(0)[0].as_py() or 2**62
-        return self._first_place[stream]
+    def first_place(self, elements: str) -> int:
+        if elements not in self._first_place:
+            found = self.database.ask(f"SELECT min(place) AS first FROM {elements}")
+            self._first_place[elements] = found.column(0)[0].as_py() or 2**62
+        return self._first_place[elements]
 
-    def window(self, window: Window, elements: str, moves: str | None = None) -> str:
+    def window(
+        self, window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()
+    ) -> str:
         name = digest("window", elements, window, moves)
         if self.new(name):
             made = self.database.view if moves is None else self.database.make
-            made(name, sql.window_sql(window, elements, moves))
+            made(name, sql.window_sql(window, elements, moves, more))
         return name
 
     def held(self, window: LogicalWindow, elements: str) -> list[Interval]:
@@ -161,6 +205,11 @@ class Tables:
         """The interval from the first move of a physical window on: it is never empty again."""
         first = self.database.ask(sql.first_move_sql(window, elements, until)).column(0)[0].as_py()
         return [] if first is None else [(first, 2**62)]
+
+    def last_move(self, window: PhysicalWindow, elements: str, until: int) -> int | None:
+        """The time of the last move of a physical window up to a time."""
+        found = self.database.ask(sql.last_move_sql(window, elements, until)).column(0)[0].as_py()
+        return None if found is None else int(found)
 
     # --- the default graph -----------------------------------------------------------------------
 
@@ -243,15 +292,15 @@ def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
     return places[chosen]
 
 
-def with_next(elements: pa.Table) -> pa.Table:
-    """Elements with the time and the place of the next of the same triple.
+def with_next(elements: pa.Table, terms: str = "spo") -> pa.Table:
+    """Elements with the time and the place of the next with the same terms, in columns of one letter each.
 
     The terms become one number first, as long as that fits: to sort strings takes many times as long.
     """
     time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
     keys: list[Times] = []
     key, size = np.zeros(len(elements), np.int64), 1
-    for name in "spo":
+    for name in terms:
         column = elements.column(name).combine_chunks().dictionary_encode()
         if size * len(column.dictionary) > 2**62:
             keys.append(key)

@@ -1,0 +1,61 @@
+"""From the syntax tree of an RSP-QL query to its algebra: the translation of SPARQL, with named windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rheos import iris
+from rheos.algebra.streams import RspqlQuery
+from rheos.algebra.translate import Names, Translator
+from rheos.errors import QuerySyntaxError, UnsupportedError
+from rheos.syntax import ast
+from rheos.syntax.rspql import unknown_window, window_patterns
+
+_REGIMES = "http://www.w3.org/ns/entailment/"
+_ENTAILMENTS = {_REGIMES + "RDFS": "rdfs", _REGIMES + "Simple": "none"}
+
+
+def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> RspqlQuery:
+    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
+    translator = Translator(Names.of(query, base))
+    check_windows(query, translator.names.iri)
+    registration = query.registration
+    makes = isinstance(query.form, ast.ConstructQuery | ast.DescribeQuery)
+    return RspqlQuery(
+        registration.name if registration else name,
+        translator.query(query),
+        translator.windows(query.streams),
+        registration.every if registration else None,
+        makes and registration is not None and registration.kind != "QUERY",
+        query.operator,
+        entailment_of(query, translator.names.iri),
+    )
+
+
+def check_windows(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
+    """Raise an error where two windows have the same name, or a pattern names one that there is not.
+
+    The parser has checked the same as far as it can without the base IRI; `iri` resolves a name.
+    """
+    names: set[str] = set()
+    for clause in query.streams:
+        assert clause.name is not None
+        if (name := iri(clause.name)) in names:
+            message = f"there are two windows <{name}>; each needs a name of its own"
+            raise QuerySyntaxError(message, query.text, clause.name.position)
+        names.add(name)
+    for pattern in window_patterns(query.form):
+        if not isinstance(pattern.name, ast.Var) and (name := iri(pattern.name)) not in names:
+            raise QuerySyntaxError(unknown_window(name, names), query.text, pattern.name.position)
+
+
+def entailment_of(query: ast.Query, iri: Callable[[ast.Name], str]) -> str | None:
+    """What UNDER ENTAILMENT REGIME says."""
+    if query.registration is None or query.registration.regime is None:
+        return None
+    regime = iri(query.registration.regime)
+    if regime not in _ENTAILMENTS:
+        known = " and ".join(f"<{found}>" for found in _ENTAILMENTS)
+        message = f"the entailment regime <{regime}> is not supported; there are {known}"
+        raise UnsupportedError(message, query.text, query.registration.regime.position)
+    return _ENTAILMENTS[regime]

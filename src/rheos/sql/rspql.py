@@ -1,0 +1,31 @@
+"""The tables of the named graphs that windows of RSP-QL hold: `rheos.sql.context` says which there are."""
+
+from __future__ import annotations
+
+from rheos.sql.relation import INTERVAL, nested, select
+from rheos.sql.windows import ELEMENT
+
+# An element of a stream of graphs: the name of its graph, if that has one, and the number of the graph.
+GRAPH, NUMBER = "graph", "element"
+
+
+def counted_sql(elements: str) -> str:
+    """Elements with the number of their graph as their place."""
+    return select([*ELEMENT[:-1], f"{NUMBER} AS place"], elements)
+
+
+def named_sql(elements: str, place: str) -> str:
+    """The elements of graphs with a name, which is then the column g."""
+    return select([f"{GRAPH} AS g", *ELEMENT[:-1], f"{place} AS place"], elements, [f"{GRAPH} IS NOT NULL"])
+
+
+def names_sql(graphs: str) -> str:
+    """When each of the named graphs of a window is there: intervals that do not touch each other."""
+    start, end = INTERVAL
+    earlier = "PARTITION BY g ORDER BY valid_from, valid_until ROWS BETWEEN UNBOUNDED PRECEDING"
+    new = f"CASE WHEN {start} <= max({end}) OVER ({earlier} AND 1 PRECEDING) THEN 0 ELSE 1 END AS new"
+    begun = select(["g", start, end, new], graphs)
+    number = f"sum(new) OVER ({earlier} AND CURRENT ROW) AS stretch"
+    stretches = select(["g", start, end, number], nested(begun, "b"))
+    bounds = [f"min({start}) AS {start}", f"max({end}) AS {end}"]
+    return select(["g", *bounds], nested(stretches, "s"), tail="GROUP BY g, stretch")

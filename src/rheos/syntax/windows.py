@@ -1,0 +1,97 @@
+"""Builds the nodes that C-SPARQL and RSP-QL share: durations, and what a query reports of its answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from lark import Token
+
+from rheos.errors import Position
+from rheos.syntax import ast
+from rheos.syntax.build import Dataset, Form, SelectClause
+from rheos.syntax.measures import Measure, microseconds, positive
+from rheos.syntax.registration import Prologue, RegistrationBuilder
+from rheos.syntax.terms import Fault, position
+
+Window = ast.LogicalWindow | ast.PhysicalWindow
+Operator = tuple[Position, ast.StreamOperator]
+
+
+class WindowsBuilder(RegistrationBuilder):
+    """Adds COMPUTED EVERY, durations, and RSTREAM, ISTREAM or DSTREAM after SELECT and CONSTRUCT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._operator: Operator | None = None
+
+    def start(self, text: str) -> None:
+        super().start(text)
+        self._operator = None
+
+    def query(self, prologue: Prologue, form: tuple[Form, Dataset], values: ast.Values | None) -> ast.Query:
+        query = super().query(prologue, form, values)
+        if self._operator is None:
+            return query
+        where, operator = self._operator
+        if not query.streams:
+            raise Fault(f"{operator} is of a query with windows; this one has none", where)
+        return replace(query, operator=operator)
+
+    def computed_every(self, keyword: Token, duration: Measure) -> int:
+        return positive(duration, "the time of COMPUTED EVERY")
+
+    def step(self, duration: Measure) -> Measure:
+        return duration
+
+    def duration(self, *parts: Token) -> Measure:
+        return microseconds(parts)
+
+    # --- what is reported --------------------------------------------------------------------------
+
+    def select_clause(self, keyword: Token, *rest: Token | ast.Projection) -> SelectClause:
+        clause = super().select_clause(keyword, *rest)
+        found = (item for item in rest if isinstance(item, Token) and item.type == "STREAM_OPERATOR")
+        return clause._replace(operator=next(found, None))
+
+    def select_query(
+        self, select: SelectClause, dataset: Dataset, where: ast.Group, modifiers: ast.Modifiers
+    ) -> tuple[Form, Dataset]:
+        if select.operator is not None:
+            self._operator = operator_of(select.operator)
+        return super().select_query(select, dataset, where, modifiers)
+
+    def sub_select(
+        self, select: SelectClause, where: ast.Group, modifiers: ast.Modifiers, values: ast.Values | None
+    ) -> ast.SelectQuery:
+        if select.operator is not None:
+            where_found, operator = operator_of(select.operator)
+            raise Fault(f"{operator} says what the whole query reports; a sub-select has none", where_found)
+        return super().sub_select(select, where, modifiers, values)
+
+    def construct_stream(self, keyword: Token, operator: Token, *rest: Any) -> tuple[Form, Dataset]:
+        self._operator = operator_of(operator)
+        return self.construct_query(keyword, *rest)
+
+    def construct_stream_where(self, keyword: Token, operator: Token, *rest: Any) -> tuple[Form, Dataset]:
+        self._operator = operator_of(operator)
+        return self.construct_where(keyword, *rest)
+
+
+def operator_of(token: Token) -> Operator:
+    return position(token), cast(ast.StreamOperator, token.upper())
+
+
+def check_operator(query: ast.Query, where: Position) -> None:
+    """What is new, or gone, is said of rows and triples."""
+    if query.operator != "RSTREAM" and isinstance(query.form, ast.AskQuery):
+        message = f"{query.operator} is of SELECT, CONSTRUCT and DESCRIBE; the answer of ASK is one boolean"
+        raise Fault(message, where)
+
+
+def spelled_out(query: ast.Query, name: ast.Name) -> str:
+    """A name as far as it is known without the base IRI: with its prefix spelled out."""
+    prefixes = {item.prefix: item.iri.value for item in query.prologue if isinstance(item, ast.Prefix)}
+    if isinstance(name, ast.PrefixedName) and name.prefix in prefixes:
+        return prefixes[name.prefix] + name.local
+    return name.value if isinstance(name, ast.Iri) else f"{name.prefix}:{name.local}"
