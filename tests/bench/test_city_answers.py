@@ -42,22 +42,35 @@ ALIKE = {
     9: "obId1 obId2 v1 v2",
     10: "obId1 obId2",
 }
-# Where the published queries of the languages ask for different things, CQELS-QL asks as C-SPARQL does.
+# What C-SPARQL and RSP-QL both project; what else there is differs as above.
+ALIKE_IN_RSPQL = {**ALIKE, 3: "obId1 obId3 v1 v3 avgCongest", 4: "evtId title obId2 lat1 lon1 lat2 lon2"}
+
+# Where the published queries of the languages ask for different things, the others ask as C-SPARQL does.
 ADAPTED = {
-    6: Change("[range 20s slide 1s]", "[range 3s]", "the window of C-SPARQL"),
-    10: Change("AarhusPollutionData197626", "AarhusPollutionData184892", "the sensor of C-SPARQL"),
+    ("cqels", 6): [Change("[range 20s slide 1s]", "[range 3s]", "the window of C-SPARQL")],
+    ("cqels", 10): [Change("AarhusPollutionData197626", "AarhusPollutionData184892", "C-SPARQL's sensor")],
+    ("rspql", 2): [
+        Change(f"?p{number} a ct:{kind} .", "", "C-SPARQL asks for properties of any kind")
+        for number, kind in enumerate(("Temperature", "Humidity", "WindSpeed", "CongestionLevel"), 1)
+    ],
 }
+
+
+def named(language: str, number: int) -> str:
+    """The name of the query that can be compared."""
+    return f"{language}-q{number}" + ("-adapted" if (language, number) in ADAPTED else "")
 
 
 @pytest.fixture(scope="module")
 def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sequence[Answer]]:
-    asked = queries()
-    asked += [
-        replace(other, variant="adapted", changes=(*other.changes, change))
-        for number, change in ADAPTED.items()
-        for other in [query("cqels", number)]
-    ]
-    return city.answered(spark, city.written(tmp_path_factory.mktemp("apart"), APART, SECONDS), asked)
+    adapted = []
+    for (language, number), changes in ADAPTED.items():
+        one = query(language, number)
+        own = Change(one.name, f"{one.name}-adapted", "a name of its own")
+        changes = [own, *changes] if language == "rspql" else changes
+        adapted.append(replace(one, variant="adapted", changes=(*one.changes, *changes)))
+    streams = city.written(tmp_path_factory.mktemp("apart"), APART, SECONDS)
+    return city.answered(spark, streams, [*queries(), *adapted])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -79,13 +92,29 @@ def test_what_csparql_ever_shows_is_what_cqels_emits(
 ) -> None:
     variables = ALIKE[number].split()
     shown = at_instants(answers[f"csparql-q{number}"], variables)
-    name = f"cqels-q{number}" + ("-adapted" if number in ADAPTED else "")
     emitted: Counter[Row] = Counter()
-    for some in at_instants(answers[name], variables).values():
+    for some in at_instants(answers[named("cqels", number)], variables).values():
         emitted += some
     assert emitted
     assert all(some.items() <= emitted.items() for some in shown.values())
     assert emitted.keys() == {row for some in shown.values() for row in some}
+
+
+@pytest.mark.parametrize("number", ALIKE_IN_RSPQL)
+def test_rspql_reports_what_csparql_reports(answers: dict[str, Sequence[Answer]], number: int) -> None:
+    """At every instant, and each row as often."""
+    variables = ALIKE_IN_RSPQL[number].split()
+    found = at_instants(answers[named("rspql", number)], variables)
+    assert found
+    assert found == at_instants(answers[f"csparql-q{number}"], variables)
+
+
+def test_rspql_lists_the_weather_that_cqels_lists(answers: dict[str, Sequence[Answer]]) -> None:
+    shown, emitted = (
+        {row for some in at_instants(answers[f"{language}-q11"], ["obId1"]).values() for row in some}
+        for language in ("rspql", "cqels")
+    )
+    assert shown == emitted != set()
 
 
 # --- by hand -------------------------------------------------------------------------------------------
@@ -140,7 +169,8 @@ def test_q7_by_hand(found: dict[str, Sequence[Answer]], streams: dict[str, Path]
 
 def test_q12_counts(found: dict[str, Sequence[Answer]]) -> None:
     """About five records of a road are in a window, so that the counts are 4, 5 or 6."""
-    for language in LANGUAGES:
-        counts = at_instants(found[f"{language}-q12"], ("obCnt",)).values()
-        assert {number(value) for some in counts for (value,) in some} <= {4, 5, 6}
-        assert counts
+    counts = {language: at_instants(found[f"{language}-q12"], ("obCnt",)) for language in LANGUAGES}
+    for some in counts.values():
+        assert {number(value) for at_once in some.values() for (value,) in at_once} <= {4, 5, 6}
+        assert len(some) > 10
+    assert counts["rspql"] == counts["csparql"]

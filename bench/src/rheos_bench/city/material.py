@@ -15,6 +15,7 @@ from rheos.errors import EnvironmentFault
 
 SHARED = Path(__file__).parents[4].parent / "shared"
 FOLDER = SHARED / "citybench"
+RSP4J = SHARED / "rspql" / "rsp4j"
 
 SERVICES = "http://www.insight-centre.org/dataset/SampleEventService#"
 SSN = "http://purl.oclc.org/NET/ssnx/ssn#"
@@ -28,7 +29,10 @@ REPOSITORY, CULTURAL, LIBRARY = "SensorRepository", "AarhusCulturalEvents", "Aar
 
 def missing(folder: Path = FOLDER) -> str | None:
     """Why CityBench cannot be had; None if it is there."""
-    return None if (folder / "streams").is_dir() else f"CityBench is not there: {folder} has no data"
+    for needed in (folder / "streams", RSP4J):
+        if not needed.is_dir():
+            return f"CityBench is not there: there is no folder {needed}"
+    return None
 
 
 def folder() -> Path:
