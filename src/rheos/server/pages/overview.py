@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 from rheos.server.pages.rendering import render
 
-LANGUAGES = {"sparql": "SPARQL", "csparql": "C-SPARQL", "cqels": "CQELS-QL", "epsparql": "EP-SPARQL"}
+LANGUAGES = {
+    "sparql": "SPARQL",
+    "csparql": "C-SPARQL",
+    "cqels": "CQELS-QL",
+    "epsparql": "EP-SPARQL",
+    "rspql": "RSP-QL",
+}
 
 
 def overview(streams: Iterable[tuple[str, str]], queries: Iterable[tuple[str, str]]) -> str:
