@@ -28,7 +28,7 @@ SPEEDS = {1: 30, 10: 45, 100: 60}
 QUICK_SECONDS = 15
 WARM_UP = 15  # seconds at the highest speed, which are not measured
 ROUNDS = 8  # of warming up, at most: until one is answered
-BETWEEN = 8.0  # seconds without an answer, after which no more is waited for
+BETWEEN = 10.0  # seconds without an answer, after which no more is waited for
 NAMES = {"csparql": "C-SPARQL", "cqels": "CQELS-QL", "rspql": "RSP-QL"}
 
 
@@ -71,7 +71,7 @@ def replayed(server: Serving, followed: Followed, speed: int, seconds: int) -> t
     doing = f"the city at {speed} times its speed, for {seconds} s"
     with progress(doing), live.remembering(server.process, followed):
         live.push(server.port, followed, replay.Pace(start, speed, replay.origins()), until)
-        live.settle(followed, BETWEEN)
+        live.settle(server.port, followed, BETWEEN)
     return start, until
 
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rheos.errors import EvaluationError
 from rheos_bench import processes
@@ -27,7 +28,7 @@ from rheos_bench.city.published import Query
 
 IDLE = 2.0  # seconds without a record after which a stream is not waited for
 PUSHERS = 4  # connections that push
-PATIENCE = 60.0
+PATIENCE = 120.0
 _AT = re.compile(rb'"at":"([^"]+)"')
 
 
@@ -40,6 +41,7 @@ class Followed:
     sent: dict[str, Sent] = field(default_factory=dict)
     came: dict[tuple[str, int], float] = field(default_factory=dict)
     memory: int = 0
+    accepted: int = 0  # elements
 
     def delays(self, query: Query, since: int, until: int) -> list[float]:
         """The delays of the answers of a query at the instants of a span, from when each was complete."""
@@ -88,19 +90,22 @@ def push(port: int, followed: Followed, pace: replay.Pace, until: int) -> None:
         ((record.time, stream, record) for stream in moved for record in stream.records),
         key=lambda entry: (entry[0], entry[1].name),
     )
-    local = threading.local()
+    lock = threading.Lock()
 
     def post(stream: replay.Recorded, record: replay.Record) -> None:
-        if not hasattr(local, "connection"):
-            local.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        # A new connection each time: the server ends those that are silent for some seconds.
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         when = time.time()
         body = replay.table(stream.header, [record]).encode()
-        local.connection.request("POST", f"/{stream.name}", body, {"Content-Type": "text/csv"})
-        response = local.connection.getresponse()
+        connection.request("POST", f"/{stream.name}", body, {"Content-Type": "text/csv"})
+        response = connection.getresponse()
         answer = json.loads(response.read())
+        connection.close()
         if response.status != 202 or answer["bad"]:
             raise EvaluationError(f"{stream.name}: {response.status} {answer}")
-        followed.sent.setdefault(stream.name, Sent()).add(record.time, when)
+        with lock:
+            followed.sent.setdefault(stream.name, Sent()).add(record.time, when)
+            followed.accepted += answer["accepted"]
 
     with ThreadPoolExecutor(PUSHERS) as pool:
         for moment, entries in groupby(due, key=lambda entry: entry[0]):
@@ -110,20 +115,30 @@ def push(port: int, followed: Followed, pace: replay.Pace, until: int) -> None:
     time.sleep(max(0.0, until / SECOND - time.time()))
 
 
-def settle(followed: Followed, quiet: float) -> None:
-    """Wait until no answer has come for so many seconds, though not for ever."""
-    began = heard = time.time()
-    while time.time() < max(heard, began + IDLE) + quiet and time.time() < began + PATIENCE:
+def settle(port: int, followed: Followed, quiet: float) -> None:
+    """Wait until all elements were read, and then until no answer has come for so many seconds."""
+    began = time.time()
+    while sum(stream.get("elements", 0) for stream in streams(port)) < followed.accepted:
+        if time.time() > began + PATIENCE:
+            raise EvaluationError("the server does not read what was pushed to it")
+        time.sleep(0.5)
+    read = time.time()
+    while time.time() < max(followed.came.values(), default=read) + quiet or time.time() < read + quiet:
         time.sleep(0.2)
-        heard = max(followed.came.values(), default=began)
 
 
 def late(port: int) -> int:
     """How many elements came too late to be evaluated."""
+    return sum(stream.get("late", 0) for stream in streams(port))
+
+
+def streams(port: int) -> list[dict[str, Any]]:
+    """What the server says of its streams."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", "/streams")
-    found = json.loads(connection.getresponse().read())
-    return sum(stream.get("late", 0) for stream in found["streams"])
+    found: list[dict[str, Any]] = json.loads(connection.getresponse().read())["streams"]
+    connection.close()
+    return found
 
 
 @contextmanager
