@@ -5,11 +5,11 @@ const KEYWORDS = new Set(
   `ADD ALL AS ASC ASK BASE BIND BY CLEAR CONSTRUCT CONSUMPTION COPY CREATE DATA DEFAULT DELETE DESC DESCRIBE DISTINCT
   DROP EXISTS FILTER FROM GRAPH GROUP HAVING IN INSERT INTO LIMIT LOAD MINUS MOVE NAMED NOT OFFSET OPTIONAL ORDER
   PREFIX REDUCED SELECT SEPARATOR SERVICE SILENT TO UNDEF UNION USING VALUES WHERE WITH A TRUE FALSE RECENT CHRONOLOGICAL
-  UNRESTRICTED COMPUTED EVERY UNDER ENTAILMENT REGIME`.split(/\s+/),
+  UNRESTRICTED COMPUTED EVERY`.split(/\s+/),
 );
 const STREAMING = new Set(
   `REGISTER QUERY STREAM RANGE STEP SLIDE TUMBLING TRIPLES NOW SEQ EQUALS OPTIONALSEQ EQUALSOPTIONAL WITHIN
-  AGGREGATE WINDOW ON ELEMENTS RSTREAM ISTREAM DSTREAM`.split(/\s+/),
+  AGGREGATE WINDOW ON ELEMENTS RSTREAM ISTREAM DSTREAM UNDER ENTAILMENT REGIME`.split(/\s+/),
 );
 const FUNCTION = /^[A-Za-z_]+$/;
 
@@ -22,7 +22,8 @@ const TOKEN = new RegExp(
     `(?<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)`,
     `(?<prefixed>(?:[\\p{L}][\\p{L}\\p{N}_.-]*)?:(?:[\\p{L}\\p{N}_:.%-]|\\\\.)*)`,
     `(?<number>[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?(?:ms|ns|[smhd])?(?:\\d+(?:ms|ns|[smhd]))*)`,
-    `(?<word>[A-Za-z_][\\w-]*)`,
+    `(?<duration>P(?=[\\dT])[\\dDHMST.]+(?![\\w-]))`,
+    `(?<word>[A-Za-z_][\\w]*(?:-[A-Za-z_][\\w-]*)*)`,
   ].join("|"),
   "gu",
 );
@@ -33,6 +34,7 @@ export function pieces(text) {
     const from = match.index;
     const to = from + match[0].length;
     const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+    if (kind === "duration") return ["number", from, to];
     if (kind !== "word") return [kind, from, to];
     const word = match[0].toUpperCase();
     if (STREAMING.has(word)) return ["streaming", from, to];
