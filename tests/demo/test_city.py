@@ -67,7 +67,7 @@ def test_queries_have_their_names_and_say_what_they_are_about() -> None:
         assert tree.registration is not None
         assert tree.registration.name == query.name
         assert len(query.about) > 20
-    assert {query.language for query in found} == {"csparql", "cqels", "epsparql"}
+    assert {query.language for query in found} == {"csparql", "cqels", "epsparql", "rspql"}
     assert [query.name for query in found] == list(NAMES)
     assert [query.name for query in found if query.entailment == "rdfs"] == ["sightings"]
 

@@ -54,6 +54,7 @@ BENCHMARKS = {
         Benchmark("events", ("sequence", "average", "classes", "memory")),
         Benchmark("server", ("load",)),
         Benchmark("mapping", ("construct", "csv", "rml", "context")),
+        Benchmark("city", ("1x", "10x", "100x")),
         Benchmark("cluster", ("count", "join", "sequence", "queries"), triples=5_000_000, long=True),
         Benchmark("state", ("state",), live=3_600_000, long=True),
         Benchmark("kafka", ("topic",), triples=5_000_000, long=True),

@@ -28,6 +28,7 @@ app = typer.Typer(
         "rheos bench events",
         "rheos bench server",
         "rheos bench mapping",
+        "rheos bench city",
         "rheos bench sparql --quick",
         "rheos bench cluster --triples 200000 --rounds 1",
         "rheos bench kafka --messages 500000",

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rheos.answers.continuous import time_text
 from rheos.cli.progress import progress
@@ -98,8 +98,8 @@ def run(settings: Settings) -> None:
         f"{PER_SECOND:,} elements a second in {BATCHES} requests, {SUBSCRIBERS} subscribers, for {seconds} s "
         f"after {WARM_UP} s of warming up"
     )
-    with progress(f"server, for {WARM_UP + seconds} s"), serving(CONFIG) as port:
-        pushed, heard = asyncio.run(measured(port, WARM_UP + seconds))
+    with progress(f"server, for {WARM_UP + seconds} s"), serving(CONFIG) as server:
+        pushed, heard = asyncio.run(measured(server.port, WARM_UP + seconds))
     report(pushed, heard, WARM_UP)
 
 
@@ -142,9 +142,16 @@ def report(pushed: Pushed, heard: Sequence[Heard], warm_up: float) -> None:
     table(["event to subscriber", "time", "target", ""], rows)
 
 
+class Serving(NamedTuple):
+    """A server: the port on which it listens, and the number of its process."""
+
+    port: int
+    process: int
+
+
 @contextmanager
-def serving(config: str) -> Iterator[int]:
-    """Run `rheos serve` in a process of its own. Gives the port on which it listens."""
+def serving(config: str) -> Iterator[Serving]:
+    """Run `rheos serve` in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as name:
         folder = Path(name)
         (folder / "rheos.toml").write_text(config)
@@ -153,7 +160,7 @@ def serving(config: str) -> Iterator[int]:
             command = [sys.executable, "-m", "rheos", "serve"]
             process = subprocess.Popen(command, cwd=folder, stderr=errors, start_new_session=True)
         try:
-            yield listening(process, log)
+            yield Serving(listening(process, log), process.pid)
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)
         finally:

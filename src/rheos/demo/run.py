@@ -39,7 +39,7 @@ WINDOW = LogicalWindow(30 * SECOND, 2 * SECOND)  # so long that there is time to
 _STEP = 0.25  # seconds
 _LOOK = 0.5
 
-STYLES = {"csparql": "blue", "cqels": "magenta", "epsparql": "yellow", "sparql": "white"}
+STYLES = {"csparql": "blue", "cqels": "magenta", "epsparql": "yellow", "rspql": "green", "sparql": "white"}
 
 
 def run(port: int | None, seconds: float | None) -> None:

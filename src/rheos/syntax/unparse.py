@@ -62,6 +62,8 @@ def _window(clause: ast.StreamClause) -> str:
             size = f"FROM NOW-{to_xsd(length + delay)} TO NOW-{to_xsd(delay)} STEP {to_xsd(step)}"
         case ast.PhysicalWindow(triples=count, step=step):
             size = f"ELEMENTS {count} STEP {step}"
+        case ast.SessionWindow(gap=gap, by_subject=by_subject):
+            size = f"SESSION {to_xsd(gap)}{' PER SUBJECT' if by_subject else ''}"
         case None:
             raise AssertionError(clause)
     assert clause.name is not None
@@ -138,7 +140,7 @@ def pattern(found: ast.Pattern) -> str:
             return f"VALUES ({' '.join(map(term, variables))}) {{ {' '.join(lines)} }}"
         case ast.SubSelect(query=query):
             return "\n".join([_select(query), f"WHERE {group(query.where)}", *_modifiers(query.modifiers)])
-        case ast.StreamPattern() | ast.Temporal():
+        case ast.StreamPattern() | ast.Temporal() | ast.Limited() | ast.Run():
             raise AssertionError("patterns of other languages have no text in RSP-QL")
 
 

@@ -46,7 +46,7 @@ from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
-from rheos.runtime.worker.made_up import made_up, stand_ins
+from rheos.runtime.worker.made_up import different, made_up, stand_ins
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.times import NEVER
 from rheos.sql.cqels import CqelsStatement, compile_difference, compile_new
@@ -177,7 +177,7 @@ class CqelsOperator(Operator):
 
     def rehearse(self, bench: Workbench) -> None:
         prepared = Prepared.of(self.query)
-        patterns = [pattern for clause in self.query.windows for pattern in clause.patterns]
+        patterns = different(pattern for clause in self.query.windows for pattern in clause.patterns)
         bench.buffers |= dict.fromkeys(self.streams, Buffer(made_up(patterns)))
         bench.static = stand_ins(bench.connection, prepared.parts)
         bench.room(CqelsBatch.of).novelty(prepared, -1, len(patterns))

@@ -31,6 +31,13 @@ def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
     return pa.table({**columns, "graph": pa.nulls(len(rows), pa.string())}, schema=LIVE)
 
 
+def different(patterns: Iterable[TriplePattern]) -> list[TriplePattern]:
+    """One of the patterns for each element that would be made up for them. In a bag, copies of an element
+    would be multiplied with one another: four copies that match sixteen patterns are 4^16 solutions."""
+    shapes = {tuple(t.term if isinstance(t, Constant) else None for t in p.terms): p for p in patterns}
+    return list(shapes.values())
+
+
 def stand_ins(connection: duckdb.DuckDBPyConnection, parts: Iterable[Part]) -> dict[str, Size]:
     """Tables with one row in the place of those of static data; their sizes."""
     found = {}
