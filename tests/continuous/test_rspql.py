@@ -12,13 +12,18 @@ import pyarrow as pa
 import pytest
 
 from rheos.optimize import optimize_csparql
-from rheos.runtime.csparql.operator import CSparqlBatch
+from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
+from tests.continuous import test_evaluation
+from tests.continuous.cases import QUERIES as CSPARQL
 from tests.continuous.cases import SECOND
+from tests.continuous.cases import Text as CSparqlText
+from tests.continuous.cases import case as csparql_case
 from tests.continuous.reference import Answer
+from tests.continuous.reference import answers as csparql_answers
 from tests.continuous.rspql_cases import QUERIES, Text, case
 from tests.continuous.rspql_reference import Case, Element, answers
 from tests.spread import spread
@@ -124,3 +129,20 @@ def test_triple_streams(text: Text, seed: int, static: StaticGraphs) -> None:
 @pytest.mark.parametrize("text", QUERIES, ids=str)
 def test_shards(text: Text, seed: int, static: StaticGraphs) -> None:
     compare(text, seed, static, shards=3)
+
+
+@pytest.mark.parametrize("seed", spread(4, 1))
+@pytest.mark.parametrize("text", [text for text in CSPARQL if text.head != "ASK"], ids=str)
+def test_istream_of_csparql(text: CSparqlText, seed: int, static: StaticGraphs) -> None:
+    """What is new is what a reference of the whole answers has more than the evaluation before."""
+    chance = random.Random(f"new {text}{seed}")
+    found = csparql_case(chance, text)
+    until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
+    test_evaluation.load(static, found)
+    operator = CSparqlOperator.of(replace(found.query, operator="ISTREAM"))
+    cuts = [-1, *sorted(chance.sample(range(until), 3)), until]
+    whole = csparql_answers(found, operator.statement.columns, -1, until)
+    before = [Counter[tuple[object, ...]](), *(rows for _, rows in whole)]
+    expected = [(at, rows - old) for (at, rows), old in zip(whole, before, strict=False)]
+    place = lambda: Database(static.connection.cursor())  # noqa: E731
+    assert test_evaluation.evaluated(found, operator, place, cuts) == expected
