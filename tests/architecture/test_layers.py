@@ -31,12 +31,19 @@ RULES = {
         "runtime.csparql",
         "runtime.cqels",
         "runtime.epsparql",
+        "runtime.rspql",
     ),
-    "runtime.worker": ("runtime.driver", "runtime.csparql", "runtime.cqels", "runtime.epsparql"),
+    "runtime.worker": (
+        "runtime.driver",
+        "runtime.csparql",
+        "runtime.cqels",
+        "runtime.epsparql",
+        "runtime.rspql",
+    ),
     "server": ("cli", "demo"),
 }
 
-LANGUAGES = ("csparql", "cqels", "epsparql")
+LANGUAGES = ("csparql", "cqels", "epsparql", "rspql")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +77,7 @@ def test_only_one_place_knows_the_languages(imports: grimp.ImportGraph) -> None:
 
 
 def test_nobody_asks_which_language_an_operator_is_of() -> None:
-    asks = re.compile(r"isinstance\([^)]*(?:CSparql|Cqels|EPSparql)(?:Operator|Query)")
+    asks = re.compile(r"isinstance\([^)]*(?:CSparql|Cqels|EPSparql|Rspql)(?:Operator|Query)")
     for path in ROOT.rglob("*.py"):
         if not any(language in path.parts for language in LANGUAGES):
             assert not asks.search(path.read_text()), path

@@ -180,3 +180,16 @@ def answers(case: Case, columns: Sequence[str], after: int, until: int) -> list[
         found.append((at, {"RSTREAM": answer, "ISTREAM": new, "DSTREAM": gone}[case.query.operator]))
         before = answer
     return found
+
+
+def end(case: Case) -> int:
+    """Where the clock stops: the first evaluation at which every window is past the end of its stream."""
+    last = {name: elements[-1].time for name, elements in case.streams.items()}
+    latest = max(last.values())
+    for moment in moments(case, latest - 1, latest + 200_000_000):
+        logical = (
+            (last[w.stream], w.window) for w in case.query.windows if isinstance(w.window, LogicalWindow)
+        )
+        if all(moment.at // kind.step * kind.step - kind.delay >= time for time, kind in logical):
+            return moment.at
+    return latest

@@ -54,13 +54,17 @@ class Batches:
 
     def batch(self, arrived: Mapping[str, Sequence[Element]], ended: Collection[str] = ()) -> Outcome:
         """Evaluate a batch with these elements of each stream; some streams end with it."""
-        plan = self.plan
         given = {
             f"<{name}>": Arrivals(
                 arrivals([read_lines(lines(found).encode(), "")] if found else [], 0), name in ended
             )
             for name, found in arrived.items()
         }
+        return self.given(given)
+
+    def given(self, given: Mapping[str, Arrivals]) -> Outcome:
+        """Evaluate a batch with what arrived of each stream."""
+        plan = self.plan
         queries = plan.groups[0]
         outcome = evaluate(
             queries,

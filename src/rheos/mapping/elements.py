@@ -25,6 +25,7 @@ from rheos.mapping.rules import ITEM, ROW
 from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
 from rheos.sources.clocks import GENERATED_AT, Clock
 from rheos.sources.decoding import numbers_of, outside_times
+from rheos.sources.graphs import marked
 from rheos.sources.times import Microseconds, Times
 
 NO_TRIPLE = "the mapping gives no triple for the record"
@@ -127,6 +128,14 @@ def _iri(column: pa.Array) -> pa.Array:
 # --- times -------------------------------------------------------------------------------------------------
 
 
+def _graphs(record: Microseconds, moment: Microseconds) -> pa.Array | None:
+    """The triples of a record are a graph; None if each record has one."""
+    goes_on = (record[1:] == record[:-1]) & (moment[1:] == moment[:-1])
+    if not goes_on.any():
+        return None
+    return marked([None], np.cumsum(np.append(False, ~goes_on), dtype=np.int64))
+
+
 def chunk_of(
     triples: Triples, records: Records, clock: Clock, place: str, *, first: bool, repeats: bool = False
 ) -> Chunk:
@@ -159,7 +168,7 @@ def chunk_of(
         chosen = pa.array(index)
         terms = triples[:3] if len(index) == len(triples.s) else [term.take(chosen) for term in triples[:3]]
         moment = times[triples.row[index]]
-        batch = elements(terms, moment, moment, records.line[record])
+        batch = elements(terms, moment, moment, records.line[record], _graphs(record, moment))
     return Chunk(batch, place, len(records.messages), first, tuple(bad), without_zone)
 
 

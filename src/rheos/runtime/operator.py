@@ -52,11 +52,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a stream ended: the time of its last element, how many were before that, and how many in all."""
+    """How a stream ended: the time of its last element, how many triples were before that, and how many in
+    all; and the same for graphs, if it is a stream of these."""
 
     time: int
     before: int
     count: int
+    graphs: tuple[int, int] | None = None
 
 
 class Derived(NamedTuple):
@@ -94,6 +96,7 @@ class Operator(ABC):
     late = False  # it is known only later than they end that there are some of its answers
     view = False  # it shows what is, rather than reporting all that was
     names_streams = True  # it needs the streams that it reads to be there; otherwise it reads what there is
+    makes_graphs = False  # what it derives at an instant is one graph of its stream, not as many triples
     unbounded = False  # nothing bounds what it has to remember
 
     # --- what it is ---------------------------------------------------------------------------------

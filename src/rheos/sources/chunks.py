@@ -23,6 +23,7 @@ import pyarrow as pa
 from rheos.sources.ahead import Ahead, without
 from rheos.sources.times import NEVER, Microseconds
 
+# A triple of a stream. `graph` is of a stream of graphs: see `rheos.sources.graphs`.
 ELEMENTS = pa.schema(
     [
         ("s", pa.string()),
@@ -31,12 +32,16 @@ ELEMENTS = pa.schema(
         ("start", pa.int64()),
         ("time", pa.int64()),
         ("line", pa.int64()),
+        ("graph", pa.string()),
     ]
 )
 
 # What is kept of an element. The partition decides only about the order of elements of the same time.
 LIVE = pa.schema(
-    [*(ELEMENTS.field(name) for name in ("s", "p", "o", "start", "time")), ("partition", pa.int64())]
+    [
+        *(ELEMENTS.field(name) for name in ("s", "p", "o", "start", "time", "graph")),
+        ("partition", pa.int64()),
+    ]
 )
 # A chunk also has, of each element, its line and its turn in order of arrival: for dead letters.
 JUDGED = pa.schema([*LIVE, ("line", pa.int64()), ("turn", pa.int32())])
@@ -211,10 +216,15 @@ def unpacked(data: bytes) -> pa.Table:
 
 
 def elements(
-    terms: Iterable[pa.Array], start: Microseconds, time: Microseconds, line: Microseconds
+    terms: Iterable[pa.Array],
+    start: Microseconds,
+    time: Microseconds,
+    line: Microseconds,
+    graph: pa.Array | None = None,
 ) -> pa.RecordBatch:
     numbers = [pa.array(column, pa.int64()) for column in (start, time, line)]
-    return pa.RecordBatch.from_arrays([*terms, *numbers], schema=ELEMENTS)
+    graph = pa.nulls(len(time), pa.string()) if graph is None else graph
+    return pa.RecordBatch.from_arrays([*terms, *numbers, graph], schema=ELEMENTS)
 
 
 def no_elements() -> pa.RecordBatch:

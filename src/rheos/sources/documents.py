@@ -1,8 +1,8 @@
 """RDF documents as stream elements: TriG, JSON-LD or N-Quads come in, a chunk goes out.
 
-The triples of a named graph are elements; their time is the object of prov:generatedAtTime of the graph's
-name, which is said in the default graph or in any other, or what else the stream's clock is. Graphs come in
-the order of the document.
+The triples of a graph are elements that stay together. Their time is the object of prov:generatedAtTime of
+the graph's name, which is said in the default graph or in any other, or what else the stream's clock is.
+Graphs come in the order of the document.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rheos.sources import times
 from rheos.sources.chunks import BadLine, Chunk, elements, no_elements
 from rheos.sources.clocks import GENERATED_AT as GENERATED_AT_TIME
 from rheos.sources.clocks import OWN, Clock
+from rheos.sources.graphs import marked
 from rheos.sources.nesting import TOO_DEEP, is_too_deep
 from rheos.store import formats
 from rheos.store.cutting import rename_blanks
@@ -101,12 +102,18 @@ def read_document(
             found.append(untimed)
         else:
             bad.append(BadLine(0, str(quad), f"the triple is in no graph that has a {_name(clock)}"))
-    moments = np.array(found, np.int64)
+    # The triples of a graph follow one another, wherever the document has them.
+    numbers = {graph: at for at, graph in enumerate(dict.fromkeys(quads[row].graph_name for row in rows))}
+    of_graph = np.array([numbers[quads[row].graph_name] for row in rows], np.int64)
+    order = np.argsort(of_graph, kind="stable")
+    moments, of_graph, rows = np.array(found, np.int64)[order], of_graph[order], [rows[at] for at in order]
     columns = [
         rename_blanks(pa.array([terms[number][place] for number in rows], pa.string()), blank_prefix)
         for place in range(3)
     ]
-    batch = elements(columns, moments, moments, np.zeros(len(rows), np.int64))
+    names = pa.array([_graph_name(graph) for graph in numbers], pa.string())
+    graph = marked(rename_blanks(names, blank_prefix).to_pylist(), of_graph)
+    batch = elements(columns, moments, moments, np.zeros(len(rows), np.int64), graph)
     return Chunk(batch, path, 0, True, tuple(bad), without_zone)
 
 
@@ -146,6 +153,10 @@ def _times(
             spoiled.add(quad.graph_name)
     known = {graph: time for graph, time in (insides | names).items() if graph not in spoiled}
     return known, spoiled, bad, without_zone
+
+
+def _graph_name(graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph) -> str | None:
+    return None if isinstance(graph, ox.DefaultGraph) else exact_term(graph)
 
 
 def _name(clock: Clock) -> str:

@@ -8,7 +8,7 @@ opened again; nobody was told that it is there.
 An element that is too far ahead of the clock when it comes is not taken, and neither is a message that is no
 element. A comment in its place has it and the reason, so that whoever reads the log, however often, makes the
 same dead letter of it. Another comment is a note: a receiver writes down there, in the same record as the
-elements, how far it has come.
+elements, how far it has come. An element that came in a graph has a comment behind it that says so.
 
 A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
 seen is never lost, even with the machine, so that the same two offsets always give the same elements. What is
@@ -28,7 +28,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ from rheos.sources.ahead import HOUR, Ahead, without
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source
 from rheos.sources.chunks import BadLine, Chunk, no_elements
 from rheos.sources.files import last_newline
-from rheos.sources.lines import read_chunks
+from rheos.sources.lines import read_chunks, read_lines
 from rheos.sources.standard_input import parts_of, segments, text_of
 from rheos.sources.times import FOREVER, NEVER
 from rheos.terms import XSD
@@ -58,7 +58,10 @@ Note = Mapping[str, Any]  # what JSON can hold
 _END = re.compile(rb"(?m)^# end ([0-9]+) ([0-9a-f]{8})\n")
 _REFUSED = re.compile(rb"(?m)^# (ahead|bad) (.*)\n")
 _NOTE = re.compile(rb"(?m)^# note (.*)\n")
-_COMMENTS = (b"# end ", b"# ahead ", b"# bad ", b"# note ")
+# After an element: the graph that it came in, as `rheos.sources.graphs` has it.
+_IN_GRAPH = b"# graph "
+_MARK = re.compile(rb"(?m)(?<=\.) # graph ([+=](?:<[^<>\s]*>|_:\S+)?)$")
+_COMMENTS = (b"# end ", b"# ahead ", b"# bad ", b"# note ", _IN_GRAPH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,10 @@ class PushSource(Source):
         if refused:
             yield Chunk(no_elements(), self.place, first=begin == 0, bad=refused)
         # The log has its own names for blank nodes already.
-        yield from read_chunks(text, "", self.place, first=begin == 0)
+        if _IN_GRAPH in text:
+            yield read_graphs(text, self.place, first=begin == 0)
+        else:
+            yield from read_chunks(text, "", self.place, first=begin == 0)
 
     def skip(self) -> None:
         folder = Path(self.folder)
@@ -158,13 +164,13 @@ class _Waiting:
         self.ahead = len(rows)
         self.high = highest(without(self.elements, rows), now)
         if not len(rows):
-            return lines(self.elements, now) if self.text is None else self.text
+            return lines(self.elements, now, graphs=True) if self.text is None else self.text
         refused = self.elements.take(pa.array(rows))
         times = refused.column("time").to_pylist()
         texts = lines(refused, now).decode().splitlines()
         told = [{"text": text, "reason": ahead.reason(at)} for text, at in zip(texts, times, strict=True)]
         comments = "".join(f"# ahead {json.dumps(item)}\n" for item in told)
-        return lines(without(self.elements, rows), now) + comments.encode()
+        return lines(without(self.elements, rows), now, graphs=True) + comments.encode()
 
 
 @dataclass
@@ -295,14 +301,28 @@ class PushLog:
             self._mark_file.close()
 
 
-def lines(elements: pa.RecordBatch, now: int) -> bytes:
-    """Elements as lines; those without a time get the time `now`."""
+def lines(elements: pa.RecordBatch, now: int, *, graphs: bool = False) -> bytes:
+    """Elements as lines; those without a time get the time `now`. With `graphs`, in a log, they say in a comment
+    which graph they came in."""
     table = pa.Table.from_batches([elements])
     cells = [mapped(table.column(name), ntriples_term) for name in "spo"]
     starts, ends = (mapped(table.column(name), lambda time: moment(time, now)) for name in ("start", "time"))
-    if table.column("start").equals(table.column("time")):
-        return joined(concatenated(*cells, ends, ".\n", between=" "))
-    return joined(concatenated(*cells, starts, ends, ".\n", between=" "))
+    times = [ends] if table.column("start").equals(table.column("time")) else [starts, ends]
+    graph = table.column("graph")
+    if not graphs or graph.null_count == len(graph):
+        return joined(concatenated(*cells, *times, ".\n", between=" "))
+    marks = [f". {_IN_GRAPH.decode()}{mark}\n" if mark is not None else ".\n" for mark in graph.to_pylist()]
+    return joined(concatenated(*cells, *times, pa.array(marks, pa.large_string()), between=" "))
+
+
+def read_graphs(text: bytes, place: str, *, first: bool) -> Chunk:
+    """Lines of a log of which some say which graph they came in."""
+    found = [_MARK.search(line) for line in text.split(b"\n")]
+    chunk = read_lines(_MARK.sub(b"", text), "", place, first=first)
+    marks = pa.array([None if mark is None else mark[1].decode() for mark in found], pa.string())
+    graph = marks.take(pc.subtract(chunk.elements.column("line"), 1))
+    names = chunk.elements.schema.names
+    return replace(chunk, elements=chunk.elements.set_column(names.index("graph"), "graph", graph))
 
 
 def highest(elements: pa.RecordBatch, now: int) -> int:

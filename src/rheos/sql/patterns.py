@@ -342,7 +342,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
 
 
 def bound_to_key(node: Graph, key: str, context: Context, each: Context, compiler: Compiler) -> Relation:
-    """The pattern in each of the graphs, or windows, that a key stands for; the variable is bound to it."""
+    """The pattern in each of the graphs, or windows, that a key stands for: the value of the variable."""
     assert isinstance(node.name, Variable)
     name = node.name.name
     inner = compiler.node(node.pattern, each)

@@ -32,7 +32,8 @@ def periods(query: CSparqlQuery) -> tuple[int, ...]:
 
 def moves(window: PhysicalWindow, end: End) -> bool:
     """Whether a window moves at the time at which its stream ended."""
-    return end.before // window.step < end.count // window.step
+    before, count = end.graphs if window.graphs and end.graphs is not None else (end.before, end.count)
+    return before // window.step < count // window.step
 
 
 def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:

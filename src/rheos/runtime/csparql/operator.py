@@ -170,6 +170,10 @@ class CSparqlOperator(Operator):
         return many_joins(self.statement.sql) or len(self.statement.sql) > LARGE
 
 
+# What statements see of elements; the last two only of streams of graphs.
+SHOWN = ("s", "p", "o", "start", "time", "place", "graph", "element")
+
+
 class CSparqlBatch:
     """The evaluation of queries of C-SPARQL on one batch: what one has made is used again by the others.
 
@@ -198,7 +202,8 @@ class CSparqlBatch:
             if stream in self.elements:
                 continue
             name = self.elements[stream] = f"elements_{len(self.elements) + 1}"
-            rows = bench.elements[stream].select(["s", "p", "o", "start", "time", "place"])
+            found = bench.elements[stream]
+            rows = found.select([name for name in SHOWN if name in found.column_names])
             if bench.readers.get(stream, 1) < TABLE_QUERIES:
                 self.database.put(name, rows)
             else:

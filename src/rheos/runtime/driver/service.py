@@ -193,8 +193,8 @@ class Streaming:
         log = self.logs.get(iri(absolute(name)))
         if log is None:
             raise RheosError(f"there is no push stream {name}")
-        nothing = pa.nulls(len(elements), ELEMENTS.field("line").type)
-        columns = [*elements.select(ELEMENTS.names[:-1]).columns, nothing]
+        known = {name: elements.column(name) for name in ELEMENTS.names if name not in ("line", "graph")}
+        columns = [known.get(field.name, pa.nulls(len(elements), field.type)) for field in ELEMENTS]
         chunks = pa.table(columns, names=ELEMENTS.names).cast(ELEMENTS).combine_chunks().to_batches()
         for elements in chunks:
             log.append(elements)

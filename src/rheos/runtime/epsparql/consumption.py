@@ -251,7 +251,8 @@ def as_elements(rows: pa.Table) -> pa.Table:
     nothing = pa.array([""] * len(rows), pa.string())
     joined = pc.binary_join_element_wise(*terms, _BETWEEN) if terms else nothing
     one = pa.repeat(pa.scalar(0, pa.int64()), len(rows))
-    columns_ = [joined, nothing, nothing, rows.column("starting"), rows.column("ending"), one]
+    alone = pa.nulls(len(rows), pa.string())
+    columns_ = [joined, nothing, nothing, rows.column("starting"), rows.column("ending"), alone, one]
     return pa.table(columns_, schema=LIVE).sort_by("time")
 
 

@@ -29,6 +29,7 @@ class RspqlOperator(CSparqlOperator):
 
     language = "RSP-QL"
     compiler = WindowsCompiler
+    makes_graphs = True
 
     @classmethod
     def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> Self:

@@ -10,19 +10,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from rheos.sources.chunks import LIVE
+from rheos.sources.graphs import names_of, opening
 from rheos.sources.times import NEVER
 
 Times = npt.NDArray[np.int64]
 
-_SEEN = [name for name in LIVE.names if name != "partition"]
+_SEEN = [name for name in LIVE.names if name not in ("partition", "graph")]
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The live elements of a stream in their order, and how many went before them."""
+    """The live elements of a stream in their order, and how many went before them: triples and, if these are
+    of a stream of graphs, graphs that began before."""
 
     elements: pa.Table
     dropped: int = 0
+    dropped_graphs: int | None = None
 
     @classmethod
     def empty(cls, dropped: int = 0) -> Buffer:
@@ -30,10 +33,44 @@ class Buffer:
 
     @property
     def placed(self) -> pa.Table:
-        """The elements with their place: their number in the stream, from 1."""
+        """The elements with their place: their number in the stream, from 1. Those of a stream of graphs also
+        have the name of their graph in the column `graph`, and its number in the column `element`."""
         first = self.dropped + 1
         places = np.arange(first, first + len(self.elements), dtype=np.int64)
-        return self.elements.select(_SEEN).append_column("place", pa.array(places))
+        found = self.elements.select(_SEEN).append_column("place", pa.array(places))
+        if not self.has_graphs:
+            return found
+        found = found.append_column("graph", names_of(self.elements.column("graph")))
+        return found.append_column("element", pa.array(self.graph_numbers))
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the elements are of a stream of graphs, not of triples that came alone."""
+        graph = self.elements.column("graph")
+        return self.dropped_graphs is not None or graph.null_count < len(graph)
+
+    @property
+    def graph_numbers(self) -> Times:
+        """The number in the stream of the graph of each element."""
+        before = self.dropped if self.dropped_graphs is None else self.dropped_graphs
+        first = opening(self.elements.column("graph"))
+        opened = np.ones(len(self.elements), bool) if first is None else first
+        return before + np.cumsum(opened, dtype=np.int64)
+
+    def graphs_up_to(self, time: int) -> int:
+        """The number of the last graph that is not after a time."""
+        last = self.up_to(time) - self.dropped
+        if last:
+            return int(self.graph_numbers[last - 1])
+        return self.dropped if self.dropped_graphs is None else self.dropped_graphs
+
+    def _without(self, gone: int) -> int | None:
+        """How many graphs began before all but the first so many elements; None if it is as many as these."""
+        if not self.has_graphs:
+            return None
+        if gone:
+            return int(self.graph_numbers[gone - 1])
+        return self.dropped if self.dropped_graphs is None else self.dropped_graphs
 
     def with_more(self, more: Sequence[pa.Table]) -> Buffer:
         """With elements that arrived after all that are here."""
@@ -65,12 +102,13 @@ class Buffer:
     def since(self, time: int) -> Buffer:
         """Without what is before a time."""
         gone = self.up_to(time - 1) - self.dropped
-        return Buffer(self.elements.slice(gone), self.dropped + gone)
+        return Buffer(self.elements.slice(gone), self.dropped + gone, self._without(gone))
 
     def part(self, first: int, until: int) -> Buffer:
         """Without so many from the first on, and without those after a time."""
         last = self.up_to(until) - self.dropped
-        return Buffer(self.elements.slice(first, max(0, last - first)), self.dropped + first)
+        rest = self.elements.slice(first, max(0, last - first))
+        return Buffer(rest, self.dropped + first, self._without(first))
 
 
 def in_order(elements: pa.Table) -> bool:

@@ -18,18 +18,21 @@ from rheos.errors import CheckpointError
 from rheos.runtime.state.buffer import Buffer, ordered
 from rheos.runtime.state.store import Store
 from rheos.sources.chunks import LIVE
+from rheos.sources.graphs import opening
 from rheos.sources.times import NEVER
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The live rows of a file: how many after the first so many, and between which times."""
+    """The live rows of a file: how many after the first so many, and between which times; and how many graphs
+    these are, if not as many as rows."""
 
     name: str
     skipped: int
     rows: int
     first: int
     last: int
+    graphs: int | None = None
 
     @classmethod
     def of(cls, name: str, elements: pa.Table, skipped: int = 0) -> Segment:
@@ -38,10 +41,19 @@ class Segment:
         rows = len(times) - skipped
         if not rows:
             return cls(name, skipped, 0, NEVER, NEVER)
-        return cls(name, skipped, rows, times[skipped].as_py(), times[-1].as_py())
+        graphs = graphs_in(elements.column("graph").slice(skipped))
+        return cls(name, skipped, rows, times[skipped].as_py(), times[-1].as_py(), graphs)
+
+    @property
+    def count(self) -> int:
+        """How many graphs it has; a triple that came alone is one."""
+        return self.rows if self.graphs is None else self.graphs
 
     def elements(self, store: Store) -> pa.Table:
-        return store.table(self.name).select(LIVE.names).slice(self.skipped, self.rows)
+        table = store.table(self.name)
+        if "graph" not in table.column_names:  # of a checkpoint from before there were graphs
+            table = table.append_column("graph", pa.nulls(len(table), pa.string()))
+        return table.select(LIVE.names).slice(self.skipped, self.rows)
 
     def since(self, time: int, store: Store) -> Segment:
         """Without what is before a time."""
@@ -49,31 +61,38 @@ class Segment:
             return self
         if self.last < time:
             return Segment(self.name, self.skipped + self.rows, 0, NEVER, NEVER)
-        times = self.elements(store).column("time").to_numpy()
+        elements = self.elements(store)
+        times = elements.column("time").to_numpy()
         gone = int(np.searchsorted(times, time, side="left"))
-        return replace(self, skipped=self.skipped + gone, rows=self.rows - gone, first=int(times[gone]))
+        graphs = None if self.graphs is None else graphs_in(elements.column("graph").slice(gone))
+        rows, first = self.rows - gone, int(times[gone])
+        return replace(self, skipped=self.skipped + gone, rows=rows, first=first, graphs=graphs)
 
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The live elements of a stream, in order of arrival; `dropped` went before them. It can be written as
-    JSON."""
+    """The live elements of a stream, in order of arrival; `dropped` went before them, and `dropped_graphs`,
+    if not as many. It can be written as JSON."""
 
     dropped: int = 0
     files: tuple[Segment, ...] = ()
+    dropped_graphs: int | None = None
 
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
 
     def plus(self, more: Sequence[Segment]) -> Segments:
-        return Segments(self.dropped, (*self.files, *(file for file in more if file.rows)))
+        return replace(self, files=(*self.files, *(file for file in more if file.rows)))
 
     def since(self, time: int, store: Store) -> Segments:
         """Without what is before a time."""
         kept = tuple(file.since(time, store) for file in self.files)
         gone = self.rows - sum(file.rows for file in kept)
-        return Segments(self.dropped + gone, tuple(file for file in kept if file.rows))
+        count = sum(file.count for file in self.files) - sum(file.count for file in kept)
+        before = self.dropped if self.dropped_graphs is None else self.dropped_graphs
+        dropped_graphs = None if self.dropped_graphs is None and count == gone else before + count
+        return Segments(self.dropped + gone, tuple(file for file in kept if file.rows), dropped_graphs)
 
     def replaced(self, names: Set[str], by: Segment) -> Segments:
         """With one file in the place of those with these names, which it was made of, in their order. Some of
@@ -83,20 +102,30 @@ class Segments:
             return self
         at, live = self.files.index(found[0]), sum(file.rows for file in found)
         first = min(file.first for file in found)
-        merged = Segment(by.name, by.skipped + by.rows - live, live, first, by.last)
-        return Segments(self.dropped, (*self.files[:at], merged, *self.files[at + len(found) :]))
+        graphs = sum(file.count for file in found) if any(file.graphs is not None for file in found) else None
+        merged = Segment(by.name, by.skipped + by.rows - live, live, first, by.last, graphs)
+        return replace(self, files=(*self.files[:at], merged, *self.files[at + len(found) :]))
 
     @classmethod
     def of_json(cls, values: dict[str, Any]) -> Segments:
         if any("path" in file for file in values["files"]):
             raise CheckpointError("the checkpoint was made by an earlier version of rheos: take another one")
-        return cls(values["dropped"], tuple(Segment(**file) for file in values["files"]))
+        files = tuple(Segment(**file) for file in values["files"])
+        return cls(values["dropped"], files, values.get("dropped_graphs"))
+
+
+def graphs_in(graph: pa.ChunkedArray) -> int | None:
+    """How many graphs begin in a column; None if as many as it has rows."""
+    first = opening(graph)
+    found = len(graph) if first is None else int(first.sum())
+    return None if found == len(graph) else found
 
 
 def load(segments: Segments, store: Store) -> Buffer:
     """The elements of segments in the order of the stream."""
     parts = [file.elements(store) for file in segments.files]
-    return Buffer(ordered(pa.concat_tables([LIVE.empty_table(), *parts])), segments.dropped)
+    elements = ordered(pa.concat_tables([LIVE.empty_table(), *parts]))
+    return Buffer(elements, segments.dropped, segments.dropped_graphs)
 
 
 def save(elements: pa.Table, name: str, store: Store) -> Segment:

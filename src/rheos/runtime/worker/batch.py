@@ -28,6 +28,7 @@ from rheos.runtime.worker.clock import complete, complete_for, pass_on, until_of
 from rheos.runtime.worker.sharing import ALONE, Share
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.chunks import LIVE
+from rheos.sources.graphs import marked
 from rheos.sources.times import FOREVER, NEVER
 
 T = TypeVar("T")
@@ -332,7 +333,10 @@ class MicroBatch:
         if answers is not None and len(answers.instants):
             self.results.reports.append(Report(query.name, answers, milliseconds, way))
             if query.derived is not None and len(answers.rows):
-                self.derive(query.derived, elements_of(answers.rows, query.info.times))
+                self.derive(
+                    query.derived,
+                    elements_of(answers.rows, query.info.times, graphs=query.operator.makes_graphs),
+                )
         self.results.reached[query.name] = max(span.after, span.until)
         pass_on(query, self.known)
 
@@ -416,12 +420,16 @@ class MicroBatch:
             self.results.needed[stream] = FOREVER if first is None else times[first].as_py()
 
 
-def elements_of(rows: pa.Table, times: int) -> pa.Table:
+def elements_of(rows: pa.Table, times: int, *, graphs: bool = False) -> pa.Table:
     """The triples that a query answered as elements, stamped with their instants, or with their intervals; so
-    many columns of times stand before the terms."""
+    many columns of times stand before the terms. They are `graphs`, one for each instant, or come alone."""
+    graph = pa.nulls(len(rows), pa.string())
+    if graphs and len(rows):
+        instants = np.unique(rows.column(0).to_numpy(), return_inverse=True)[1]
+        graph = marked([None], np.asarray(instants, np.int64))
     at, start = rows.column(1), rows.column(times - 1)
     terms = [rows.column(number) for number in range(times, times + 3)]
     partition = pa.repeat(pa.scalar(0, pa.int64()), len(rows))  # all are of one partition
-    columns = [*terms, start, at, partition]
+    columns = [*terms, start, at, graph, partition]
     typed = [column.cast(kind) for column, kind in zip(columns, LIVE.types, strict=True)]
     return ordered(pa.Table.from_arrays(typed, schema=LIVE))

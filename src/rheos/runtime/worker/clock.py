@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rheos.runtime.operator import End
 from rheos.runtime.plan import Control, Registered
@@ -77,4 +78,9 @@ def end_of(
     if last == NEVER:
         return None
     first = held.up_to(seen_after[stream]) if stream in seen_after else 0
-    return End(last, held.up_to(last - 1) - first, held.up_to(last) - first)
+    found = End(last, held.up_to(last - 1) - first, held.up_to(last) - first)
+    if not held.has_graphs:
+        return found
+    unseen = held.graphs_up_to(seen_after[stream]) if stream in seen_after else 0
+    graphs = held.graphs_up_to(last - 1) - unseen, held.graphs_up_to(last) - unseen
+    return replace(found, graphs=graphs)

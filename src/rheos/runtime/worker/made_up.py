@@ -28,7 +28,7 @@ def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
     times = pa.array([at * apart for at in range(len(rows))], pa.int64())
     terms = {name: pa.array([row[at] for row in rows], pa.string()) for at, name in enumerate("spo")}
     columns = {**terms, "start": times, "time": times, "partition": pa.array([0] * len(rows), pa.int64())}
-    return pa.table(columns, schema=LIVE)
+    return pa.table({**columns, "graph": pa.nulls(len(rows), pa.string())}, schema=LIVE)
 
 
 def stand_ins(connection: duckdb.DuckDBPyConnection, parts: Iterable[Part]) -> dict[str, Size]:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from rheos.algebra.streams import Window
+from rheos.algebra.streams import MovingWindow
 from rheos.engine import DIALECTS
 from rheos.errors import RheosError
 from rheos.server import graphs, windows
@@ -101,7 +101,7 @@ class Pages:
     async def window(self, request: Request) -> Response:
         return await self._stream(request, read_window(request))
 
-    async def _stream(self, request: Request, window: Window | None) -> Response:
+    async def _stream(self, request: Request, window: MovingWindow | None) -> Response:
         name = self.linked.known(request.path_params["name"])
         view, content = await self.linked.view(name, window)
         rdf = request.scope["raw_path"].decode().removeprefix("/page")
