@@ -52,8 +52,8 @@ def test_explain_a_rule(engine: Engine) -> None:
     assert shown["durations"] == ["no FILTER on getDURATION() bounds how long a solution lasts"]
     assert shown["memory"] == [
         "nothing bounds it: whatever matches is remembered for ever",
-        "WITHIN, or FILTER(getDURATION() < …) on a pattern, bounds it; what is optional needs a FILTER of its own,"
-        " and { ... }+ a WITHIN",
+        "WITHIN, or FILTER(getDURATION() < …) on a pattern, bounds it; what is optional needs a FILTER of"
+        " its own, and { ... }+ a WITHIN",
     ]
     assert shown["optimised"] == shown["algebra"]
 

@@ -302,8 +302,8 @@ class PushLog:
 
 
 def lines(elements: pa.RecordBatch, now: int, *, graphs: bool = False) -> bytes:
-    """Elements as lines; those without a time get the time `now`. With `graphs`, in a log, they say in a comment
-    which graph they came in."""
+    """Elements as lines; those without a time get the time `now`. With `graphs`, in a log, they say in a
+    comment which graph they came in."""
     table = pa.Table.from_batches([elements])
     cells = [mapped(table.column(name), ntriples_term) for name in "spo"]
     starts, ends = (mapped(table.column(name), lambda time: moment(time, now)) for name in ("start", "time"))
