@@ -8,7 +8,7 @@ import pytest
 
 from rheos import Engine
 
-LINE = "<http://ex/{}> <http://ex/{}> {}"
+LINE = '<http://ex/{}> <http://ex/{}> "{}"'
 LINE += ' "2026-03-02T09:00:{:02}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n'
 ELEMENTS = [
     ("a", "v", 1, 1),
