@@ -102,7 +102,7 @@ def test_outside_of_where(operator: str, source: str) -> None:
         (
             "{ ?a ?b ?c } SEQ { ?d ?e ?f } WITHIN P1Y",
             "P1Y",
-            "expected a time, as in PT10M or 10m, found 'P1Y'",
+            "expected a duration of days and times",
         ),
         ("{ ?a ?b ?c }{3,2}", "{3", "a group is repeated at least once"),
         ("{ ?a ?b ?c }{2,}", "{2", "say how many at most"),
@@ -366,7 +366,7 @@ def test_within_needs_events() -> None:
         ("WITHIN 1.5h", ".5h", "a time is made of whole numbers, as in 1h30m"),
         ("WITHIN 5 HAVING(?n > 1)", "HAVING", "expected a unit: ns, ms, s, m, h or d, found 'HAVING'"),
         ("WITHIN 5us", "us", "expected a unit: ns, ms, s, m, h or d, found 'us'"),
-        ("WITHIN ?d", "?d", "expected a time, as in PT10M or 10m, found '?d'"),
+        ("WITHIN ?d", "?d", "expected a duration, as in PT10M or 10m, found '?d'"),
         ("WITHIN 1h WITHIN 1h", "WITHIN 1h", "expected"),
         ("HAVING(?n > 1) WITHIN 1h", "WITHIN", "expected"),
     ],

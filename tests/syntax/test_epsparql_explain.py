@@ -52,7 +52,8 @@ def test_explain_a_rule(engine: Engine) -> None:
     assert shown["durations"] == ["no FILTER on getDURATION() bounds how long a solution lasts"]
     assert shown["memory"] == [
         "nothing bounds it: whatever matches is remembered for ever",
-        "FILTER(getDURATION() < …) on a pattern bounds it; what is optional needs a FILTER of its own",
+        "WITHIN, or FILTER(getDURATION() < …) on a pattern, bounds it; what is optional needs a FILTER of"
+        " its own, and { ... }+ a WITHIN",
     ]
     assert shown["optimised"] == shown["algebra"]
 
@@ -84,7 +85,7 @@ def test_the_command_takes_a_dialect() -> None:
 def test_the_queries_of_the_documentation() -> None:
     page = Path(__file__).parents[2] / "docs" / "epsparql.md"
     queries = re.findall(r"```sparql\n(.*?)```", page.read_text(), re.DOTALL)
-    assert [rheos.parse(query).dialect for query in queries] == ["epsparql"] * 2
+    assert [rheos.parse(query).dialect for query in queries] == ["epsparql"] * 3 + ["rspql"]
 
 
 def test_parse() -> None:

@@ -49,7 +49,7 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
         _TEMPORAL | {"_UNION", "CONTAINING", "WITHIN", "PLUS", "REPEATED"},
     ),
     ("RANGE, ELEMENTS or FROM", {"_RANGE", "_ELEMENTS"}, {"FROM"}),
-    ("a duration, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, set()),
+    ("a duration, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, {"STRING_LITERAL"}),
     (
         "a modifier (ORDER BY, LIMIT, ...)",
         {"_ORDER", "_LIMIT"},
@@ -58,7 +58,6 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
     ("'{'", {"LBRACE", "NOT"}, set()),
-    ("a time, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, {"STRING_LITERAL"}),
     ("a variable", {"VAR"}, set()),
     ("an operation (INSERT, DELETE, ...)", {"INSERT", "DELETE", "LOAD"}, _OPERATION),
 )
