@@ -146,13 +146,22 @@ def window(chance: random.Random) -> str:
     return f"[RANGE TRIPLES {triples}{chance.choice(['', ' TUMBLING', f' STEP {chance.randrange(1, 9)}'])}]"
 
 
-def case(chance: random.Random, text: Text) -> Case:
+def session(chance: random.Random) -> str:
+    gap = chance.choice(["500ms", "1s", "PT1S", "2s", "PT40S"])
+    return f"[SESSION {gap}{chance.choice(['', ' PER SUBJECT'])}]"
+
+
+def case(chance: random.Random, text: Text, *, sessions: bool = False) -> Case:
     streams = {ONE: stream(chance)}
-    clauses = f"FROM STREAM {ONE} {window(chance)}"
+    clauses = f"FROM STREAM {ONE} {session(chance) if sessions else window(chance)}"
     if chance.random() < 0.5:
         streams[TWO] = stream(chance)
         clauses += f" FROM {chance.choice(['', '', 'NAMED '])}STREAM {TWO} {window(chance)}"
-    every = chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY 4s", "COMPUTED EVERY 10s"])
+    every = (
+        ""
+        if sessions
+        else chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY 4s", "COMPUTED EVERY 10s"])
+    )
     query = f"REGISTER QUERY q {every} AS {PREFIX} {text.head} {clauses} WHERE {text.where} {text.tail}"
     static = [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
     head, where, tail = text.same_as or text[:3]

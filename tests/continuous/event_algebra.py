@@ -22,7 +22,9 @@ without an interval takes no part in any choice, and is joined as always. OPTION
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,9 +46,12 @@ from tests.continuous.event_query import (
     As,
     Chain,
     Element,
+    EventPrinter,
     Query,
+    Run,
     Triples,
     duration_term,
+    text,
     time_term,
 )
 from tests.continuous.expressions import Binding, Evaluator, Expression, Failed
@@ -103,9 +108,11 @@ class CSparqlOperator(Evaluator):
         self.static = static
         self.consumption = consumption
         self.timeless = False
+        self.written = ""  # the text of the whole query
 
     def solutions(self, query: Query) -> Solutions:
         """Of a query or a sub-select, with the variables that it selects."""
+        self.written = self.written or text(query)
         found = self.group(query.where)
         for item in query.select:
             if isinstance(item, As):
@@ -165,24 +172,60 @@ class CSparqlOperator(Evaluator):
 
     def chain(self, chain: Chain) -> Solutions:
         first, *others = chain.groups
-        found = self.group(first)
+        found = self.operand(first, chain.within)
+        absent: Solutions | None = None
         for place, (operator, group) in enumerate(zip(chain.operators, others, strict=True)):
             match operator:
                 case "UNION":
-                    found = found | self.group(group)
+                    found = found | self.operand(group, chain.within)
+                case "SEQ NOT":
+                    absent = self.group(group)
+                case "SEQ" if absent is not None:
+                    found = uninterrupted(found, absent, self.operand(group, chain.within))
+                    absent = None
                 case "SEQ":
-                    found = self.sequence(found, self.group(group))
+                    found = self.sequence(found, self.operand(group, chain.within))
+                case _ if operator in ALLEN:
+                    found = join(found, self.operand(group, chain.within), ALLEN[operator])
                 case "EQUALS":
-                    found = join(found, self.group(group), equal)
+                    found = join(found, self.operand(group, chain.within), equal)
                 case "EQUALSOPTIONAL":
-                    found = self.optional(found, self.unfiltered(group), filters(group), equal)
+                    found = self.optional(found, *self.option(group, chain.within), equal)
                 case "OPTIONALSEQ":
                     # The optional part is on the left. It has conditions of its own if it is one group.
-                    options, conditions = (
-                        (self.unfiltered(first), filters(first)) if not place else (found, [])
-                    )
-                    found = self.optional(self.group(group), options, conditions, before)
+                    options = self.option(first, chain.within) if not place else (found, [])
+                    found = self.optional(self.operand(group, chain.within), *options, before)
+        if chain.within is not None:
+            found = {one for one in found if one.interval and lasts(one.interval) <= chain.within}
         return found
+
+    def operand(self, operand: Group | Run, within: int | None) -> Solutions:
+        return self.group(operand) if isinstance(operand, Group) else self.runs(operand, within)
+
+    def option(self, operand: Group | Run, within: int | None) -> tuple[Solutions, list[Expression]]:
+        if isinstance(operand, Run):
+            return self.runs(operand, within), []
+        return self.unfiltered(operand), filters(operand)
+
+    def runs(self, run: Run, within: int | None) -> Solutions:
+        """Of the solutions that agree in the variables that are used outside, one after the other."""
+        found = self.group(run.group)
+        keys = self.used_outside(run)
+        groups: dict[frozenset[tuple[str, str]], Solutions] = {}
+        for one in found - timeless(found):
+            key = frozenset((name, term) for name, term in one.key if name in keys)
+            groups.setdefault(key, set()).add(one)
+        return {
+            ran(run, key, stretch)
+            for key, members in groups.items()
+            for one in one_after_another(in_order(members))
+            for stretch in chosen(run, one, within)
+        }
+
+    def used_outside(self, run: Run) -> set[str]:
+        inside = f"{EventPrinter().group(run.group)} {' '.join(item.argument for item in run.aggregates)}"
+        left = Counter(re.findall(r"\?\w+", self.written)) - Counter(re.findall(r"\?\w+", inside))
+        return set(left)
 
     def optional(
         self, mandatory: Solutions, options: Solutions, conditions: list[Expression], fits: Fits
@@ -237,6 +280,23 @@ def equal(one: Interval, other: Interval) -> bool:
     return one == other
 
 
+# Allen's relations between [a, b] and [c, d].
+ALLEN: dict[str, Fits] = {
+    "BEFORE": before,
+    "AFTER": lambda one, other: other[1] < one[0],
+    "MEETS": lambda one, other: one[1] == other[0] and one[0] < one[1] and other[0] < other[1],
+    "MET BY": lambda one, other: other[1] == one[0] and other[0] < other[1] and one[0] < one[1],
+    "OVERLAPS": lambda one, other: one[0] < other[0] < one[1] < other[1],
+    "OVERLAPPED BY": lambda one, other: other[0] < one[0] < other[1] < one[1],
+    "STARTS": lambda one, other: one[0] == other[0] and one[1] < other[1],
+    "STARTED BY": lambda one, other: one[0] == other[0] and other[1] < one[1],
+    "DURING": lambda one, other: other[0] < one[0] and one[1] < other[1],
+    "CONTAINS": lambda one, other: one[0] < other[0] and other[1] < one[1],
+    "FINISHES": lambda one, other: one[1] == other[1] and other[0] < one[0],
+    "FINISHED BY": lambda one, other: one[1] == other[1] and one[0] < other[0],
+}
+
+
 def not_after(option: Interval, mandatory: Interval) -> bool:
     return option[1] <= mandatory[1]
 
@@ -256,8 +316,79 @@ def join(left: Iterable[Solution], right: Iterable[Solution], fits: Fits = alway
     return found
 
 
+def uninterrupted(left: Solutions, absent: Solutions, right: Solutions) -> Solutions:
+    """A sequence with nothing compatible in between."""
+    found: Solutions = set()
+    for one in left:
+        for other in right:
+            for both in join({one}, {other}, before):
+                if not any(
+                    compatible(both.binding, between.binding) and lies_between(one, between, other)
+                    for between in absent
+                ):
+                    found.add(both)
+    return found
+
+
+def lies_between(one: Solution, between: Solution, other: Solution) -> bool:
+    """What has no interval always does; beside what has none, nothing that has one does."""
+    if between.interval is None:
+        return True
+    if one.interval is None or other.interval is None:
+        return False
+    return before(one.interval, between.interval) and before(between.interval, other.interval)
+
+
+def lasts(interval: Interval) -> int:
+    return interval[1] - interval[0]
+
+
 def spanning(one: Interval, other: Interval) -> Interval:
     return min(one[0], other[0]), max(one[1], other[1])
+
+
+def one_after_another(solutions: list[Solution]) -> list[list[Solution]]:
+    """The runs of solutions that are in order."""
+    found: list[list[Solution]] = []
+    for one in solutions:
+        if found and before(found[-1][-1].interval, one.interval):
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
+
+
+def chosen(run: Run, one: list[Solution], within: int | None) -> Iterator[list[Solution]]:
+    """Every stretch that is asked for: those of some length, or those that are part of no longer one."""
+    stretches = [one[first:last] for first in range(len(one)) for last in range(first + 1, len(one) + 1)]
+    if within is not None:
+        stretches = [found for found in stretches if lasts(whole(found)) <= within]
+    if run.most is not None:
+        yield from (found for found in stretches if run.least <= len(found) <= run.most)
+        return
+    for found in stretches:
+        if not any(set(found) < set(other) for other in stretches):
+            yield found
+
+
+def whole(stretch: list[Solution]) -> Interval:
+    first, last = stretch[0].interval, stretch[-1].interval
+    assert first is not None
+    assert last is not None
+    return first[0], last[1]
+
+
+def ran(run: Run, key: frozenset[tuple[str, str]], stretch: list[Solution]) -> Solution:
+    made = dict(key)
+    for item in run.aggregates:
+        if item.function in ("FIRST", "LAST"):
+            end = stretch[0] if item.function == "FIRST" else stretch[-1]
+            value = end.binding.get(item.argument)
+        else:
+            value = aggregated(item, stretch)
+        if value is not None:
+            made[item.name] = value
+    return solution(made, whole(stretch))
 
 
 def timeless(solutions: Solutions) -> Solutions:

@@ -25,6 +25,7 @@ from tests.continuous.conditions import (
 from tests.continuous.event_algebra import Event, TooLarge
 from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE
 from tests.continuous.event_query import (
+    ALLEN,
     DURATION,
     END,
     START,
@@ -32,6 +33,7 @@ from tests.continuous.event_query import (
     Chain,
     Element,
     Query,
+    Run,
     Triples,
     duration_term,
     time_term,
@@ -40,6 +42,7 @@ from tests.continuous.event_query import (
 from tests.continuous.event_reference import Case, answers, is_timeless
 from tests.continuous.expressions import SECOND, And, Arithmetic, Bound, Compare, Expression, Not, integer
 
+NUMERIC = ("MIN", "MAX", "SUM", "AVG")
 STREAMS = [iri("one"), iri("two")]
 M, N = iri("m"), iri("n")  # what rules derive; N are integers where rules count
 R = iri("r")  # of which P and Q are parts, if there is a schema
@@ -50,12 +53,15 @@ STATIC = ["A :s+ B .", "A :s/:w I .", "A :s|:w B .", "GRAPH :g1 { A :s B }", "GR
 
 KINDS = [
     "chain", "chain", "optional", "rules", "chain", "aggregate", "recent", "recursive", "chain", "optional",
-    "chronological", "entailment", "nested", "construct", "nested", "recursive",
+    "chronological", "entailment", "nested", "construct", "nested", "recursive", "allen", "allen",
+    "not", "not", "allen", "runs", "runs", "runs",
 ]  # fmt: skip
 
 WITH_RULES = ("rules", "recursive", "construct")
 
 OPERATORS = ["SEQ"] * 5 + ["EQUALS"] * 2 + ["OPTIONALSEQ"] * 2 + ["EQUALSOPTIONAL"] * 2 + ["UNION"]
+# Hardly ever do two intervals meet by chance, so these have events that last, within a short time.
+RELATIONS = [*ALLEN, *ALLEN, "SEQ", "UNION", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"]
 
 
 def case(seed: int, *, timeless: bool = False) -> Case:
@@ -109,9 +115,14 @@ def events(chance: random.Random, most: int, kind: str) -> list[Event]:
         s = NODES[0] if chance.random() < 0.4 else s  # one of them has more than its share
         if kind == "entailment" and chance.random() < 0.15:
             s, p, o = s, TYPE, chance.choice(CLASSES)
-        length = chance.choice([0, 0, 0, 0, SECOND // 2, SECOND, 2 * SECOND])
+        lasting = [SECOND, 2 * SECOND, 3 * SECOND] * 2 if kind == "allen" else [0, 0, 0]
+        length = chance.choice([0, *lasting, SECOND // 2, SECOND, 2 * SECOND])
+        length = length if kind != "runs" or chance.random() < 0.3 else 0
         together = found and found[-1][4] == time and chance.random() < 0.6
         found.append((s, p, o, found[-1][3] if together else max(0, time - length), time))
+        if kind == "allen":
+            time += chance.choice([0, 0, SECOND, SECOND, SECOND // 2])
+            continue
         time += chance.choice([0, 0, 0, SECOND // 2, SECOND // 2, SECOND, SECOND, 2 * SECOND, 10 * SECOND])
     return found
 
@@ -157,7 +168,7 @@ class EventMaker(Maker):
         self.conditions = EventConditions(chance, plain=kind == "plain")
         self.streams = STREAMS[: chance.choice([1, 1, 2])]
         self.predicates = [*[P] * 8, *[Q] * 4, *[V] * 4, U, S, S, W, W]
-        self.operators = ["UNION"] if kind == "plain" else OPERATORS
+        self.operators = {"plain": ["UNION"], "allen": RELATIONS}.get(kind, OPERATORS)
         self.named = 0
 
     def queries(self) -> list[Query]:
@@ -211,14 +222,44 @@ class EventMaker(Maker):
         show it on its own: the more there is in a query, the less an operator matters to its answer."""
         simple = self.chance.random() < 0.5
         match self.kind:
-            case "optional" | "chain" | "recent" | "chronological" if simple:
+            case "optional" | "chain" | "recent" | "chronological" | "allen" | "not" if simple:
                 return self.about_one()
-            case "chain":
+            case "runs":
+                return self.with_run()
+            case "chain" | "allen" | "not":
                 return Group((self.chain(2),))
             case "recent" | "chronological":
                 found = self.chain(2)
                 return Group((Chain(found.groups, ("SEQ", *found.operators[1:])),))
         return self.where({"nested": 3, "rules": 1, "recursive": 1}.get(self.kind, 2))
+
+    def with_run(self) -> Group:
+        """A run alone, or beside something else."""
+        kind = self.chance.choice([P, P, Q, V])
+        subject = self.chance.choice(["?a", "?a", NODES[0]])
+        inside: list[Element] = [Triples(((subject, kind, "?i" if kind == V else "?b"),))]
+        if self.chance.random() < 0.2:
+            inside.append(Triples(((subject, Q, "?c"),)))
+        if self.chance.random() < 0.2:
+            inside.append(Optional(Group((Triples(((subject, self.chance.choice([S, P]), "?d"),)),))))
+        aggregates = [Aggregate("COUNT", "*", "?n")]
+        value = "?i" if kind == V else "?b"
+        aggregates += [Aggregate(name, value, f"?{name.lower()}") for name in ("FIRST", "LAST")]
+        aggregates += [Aggregate(name, value, f"?{name.lower()}") for name in NUMERIC if kind == V]
+        made = tuple(self.chance.sample(aggregates, self.chance.randrange(len(aggregates))))
+        least = self.chance.choice([1, 2, 2, 3])
+        most = self.chance.choice([None, None, None, least, least + 1])
+        run = Run(Group(tuple(inside)), least if most else 1, most, made)
+        within = self.chance.choice([None, SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND])
+        if self.chance.random() < 0.6:
+            return Group((Chain((run,), (), within),))
+        other = Group((Triples(((self.chance.choice(["?a", "?e"]), self.chance.choice([P, Q]), "?f"),)),))
+        groups = self.chance.sample([run, other], 2)
+        how = self.chance.choice(["SEQ", "SEQ", "BEFORE", "DURING", "CONTAINS", "AFTER", "UNION", "OVERLAPS"])
+        found: list[Element] = [Chain(tuple(groups), (how,), within)]
+        if self.chance.random() < 0.2:
+            found.append(Optional(Group((Triples((("?a", Q, "?g"),)),))))
+        return Group(tuple(found))
 
     def about_one(self) -> Group:
         """Two or three things that happen to one node."""
@@ -232,8 +273,13 @@ class EventMaker(Maker):
             first, *options = parts
             last = Group((*options.pop().elements, *condition))
             return Group((*first.elements, *map(Optional, (*options, last))))
-        how = self.chance.choices(OPERATORS if self.kind == "chain" else ["SEQ"], k=len(parts) - 1)
-        return Group((Chain(tuple(parts), tuple(how)), *condition))
+        options = self.operators if self.kind in ("chain", "allen") else ["SEQ"]
+        how = self.chance.choices(options, k=len(parts) - 1)
+        if self.kind == "not":
+            must_not = self.chance.choice([Q, V, P])
+            absent = Group((Triples(((self.chance.choice(["?a", "?a", "?e"]), must_not, "?f"),)),))
+            return Group((Chain((parts[0], absent, *parts[1:]), ("SEQ NOT", *how)), *condition))
+        return Group((Chain(tuple(parts), tuple(how), self.within()), *condition))
 
     def where(self, depth: int) -> Group:
         """At its heart a basic graph pattern, or a chain of smaller groups."""
@@ -256,6 +302,7 @@ class EventMaker(Maker):
 
     def chain(self, depth: int) -> Chain:
         operators = self.chance.choices(self.operators, k=self.chance.choice([1, 1, 2, 2, 3]))
+        operators = [how for one in operators for how in self.with_not(one)]
         groups = [self.where(depth - 1)]
         for operator in operators:
             if self.chance.random() < 0.08:
@@ -264,7 +311,17 @@ class EventMaker(Maker):
                 groups.append(self.optional(depth))
             else:
                 groups.append(self.where(depth - 1))
-        return Chain(tuple(groups), tuple(operators))
+        return Chain(tuple(groups), tuple(operators), self.within())
+
+    def with_not(self, operator: str) -> list[str]:
+        """Some sequences must not be interrupted; with a policy of consumption, and in plain SPARQL, none."""
+        possible = operator == "SEQ" and self.kind not in ("plain", "recent", "chronological")
+        return ["SEQ NOT", "SEQ"] if possible and self.chance.random() < 0.25 else [operator]
+
+    def within(self) -> int | None:
+        if self.kind == "plain" or self.chance.random() < 0.8:
+            return None
+        return self.chance.choice([SECOND // 2, SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND])
 
     def optional(self, depth: int) -> Group:
         """Most are simple, and have a condition, also on variables outside; beside rules, nothing that they
@@ -410,13 +467,17 @@ def certain(node: Group | Element) -> set[str]:
             found = certain(first)
             for operator, group in zip(operators, others, strict=True):
                 match operator:
-                    case "SEQ" | "EQUALS":
-                        found |= certain(group)
+                    case "EQUALSOPTIONAL" | "SEQ NOT":
+                        pass
                     case "UNION":
                         found &= certain(group)
                     case "OPTIONALSEQ":
                         found = certain(group)
+                    case _:
+                        found |= certain(group)
             return found
+        case Run(group):
+            return certain(group)
         case Query(where):
             return certain(where) & set(variables([node]))
     return set()

@@ -29,7 +29,12 @@ from tests.continuous.expressions import SECOND, Expression, literal
 
 DURATION, START, END = "getDURATION()", "getSTARTTIME()", "getENDTIME()"
 
-OPERATORS = ("UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL")
+ALLEN = (
+    "BEFORE", "AFTER", "MEETS", "MET BY", "OVERLAPS", "OVERLAPPED BY", "STARTS", "STARTED BY", "DURING",
+    "CONTAINS", "FINISHES", "FINISHED BY",
+)  # fmt: skip
+# After SEQ NOT, with the group that must not come between, another SEQ follows.
+OPERATORS = ("SEQ NOT", "UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", *ALLEN)
 
 
 @dataclass(frozen=True)
@@ -40,11 +45,29 @@ class Triples:
 
 
 @dataclass(frozen=True)
+class Run:
+    """A group that is repeated: as often as can be, or from `least` to `most` times. It stands in chains."""
+
+    group: Group
+    least: int = 1
+    most: int | None = None
+    aggregates: tuple[Aggregate, ...] = ()
+
+
+@dataclass(frozen=True)
 class Chain:
     """Groups with an operator between any two neighbours; they associate to the left."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[Group | Run, ...]
     operators: tuple[str, ...]
+    within: int | None = None
+
+    @property
+    def present(self) -> tuple[Group | Run, ...]:
+        """Without those that must not be there."""
+        first, *others = self.groups
+        kept = zip(self.operators, others, strict=True)
+        return first, *(group for operator, group in kept if operator != "SEQ NOT")
 
     def __post_init__(self) -> None:
         assert len(self.groups) == len(self.operators) + 1
@@ -101,7 +124,7 @@ def elements(node: Group | Element) -> Iterator[Element]:
                 yield from elements(element)
         case Chain(groups):
             for group in groups:
-                yield from elements(group)
+                yield from elements(group.group if isinstance(group, Run) else group)
         case Optional(group) | Query(group):
             yield from elements(group)
 
@@ -117,8 +140,11 @@ def variables(nodes: Iterable[Element]) -> list[str]:
                 found.update((word, None) for word in written.split() if word[0] == "?")
             case Values(variable) | Bind(_, variable):
                 found[variable] = None
-            case Chain(groups):
-                found.update((name, None) for group in groups for name in variables(group.elements))
+            case Chain():
+                for group in node.present:
+                    found.update((name, None) for name in variables([group]))
+            case Run(Group(inside), aggregates=made):
+                found.update((name, None) for name in [*variables(inside), *(item.name for item in made)])
             case Group(inside) | Optional(Group(inside)):
                 found.update((name, None) for name in variables(inside))
             case Query(where, select):
@@ -174,13 +200,21 @@ class EventPrinter(Printer):
             parts.append(f"GROUP BY {' '.join(query.group_by)} WITHIN {duration_term(query.within)}")
         return " ".join(parts)
 
+    def operand(self, operand: Group | Run) -> str:
+        if isinstance(operand, Group):
+            return self.group(operand)
+        how = "+" if operand.most is None else f"{{{operand.least},{operand.most}}}"
+        made = ", ".join(str(item)[1:-1] for item in operand.aggregates)
+        return f"{self.group(operand.group)}{how}{f' AS ({made})' if made else ''}"
+
     def element(self, element: Element) -> str:
         match element:
             case Triples(patterns):
                 return f"{patterns_text(patterns)} ."
-            case Chain((first, *others), operators):
-                rest = [f"{how} {self.group(group)}" for how, group in zip(operators, others, strict=True)]
-                return " ".join([self.group(first), *rest])
+            case Chain((first, *others), operators, within):
+                rest = [f"{how} {self.operand(group)}" for how, group in zip(operators, others, strict=True)]
+                rest += [] if within is None else [f"WITHIN {duration_term(within)}"]
+                return " ".join([self.operand(first), *rest])
             case Query():
                 return f"{{ {self.query(element)} }}"
         return super().element(element)

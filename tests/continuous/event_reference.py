@@ -37,6 +37,7 @@ Answer = tuple[int, int, str]
 Seen = frozenset[tuple[str, Event]]
 
 MOST_ROUNDS = 100
+FOLLOWED = ("SEQ", "OPTIONALSEQ", "BEFORE")  # of the left side nothing ends together with the right one
 
 
 class Endless(Exception):
@@ -189,9 +190,7 @@ def at_the_end(node: Group | Element) -> Iterator[str]:
         case Triples(patterns):
             yield from (predicate for _, predicate, _ in patterns)
         case Chain(groups, operators):
-            followed = [
-                place for place, operator in enumerate(operators) if operator in ("SEQ", "OPTIONALSEQ")
-            ]
+            followed = [place for place, operator in enumerate(operators) if operator in FOLLOWED]
             for group in groups[followed[-1] + 1 if followed else 0 :]:
                 yield from at_the_end(group)
         case Group(inside):

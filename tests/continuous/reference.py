@@ -19,7 +19,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow
 from rheos.terms import encode
 from tests.continuous.event_entailment import entailed_static, entailed_triple
 
@@ -81,6 +81,12 @@ def moments(case: Case, after: int, until: int) -> list[Moment]:
     """Every multiple of COMPUTED EVERY; or else of the step of any window, and all moves of physical ones."""
     clock = len(case.query.windows)
     found = set()
+    if case.query.has_sessions:
+        for number, stream in enumerate(case.query.windows):
+            if isinstance(stream.window, SessionWindow):
+                for turn, (end, _) in enumerate(sessions(case, number)):
+                    found.add(Moment(end, number, turn))
+        return sorted(moment for moment in found if after < moment.at <= until)
     periods = {w.window.step for w in case.query.windows if isinstance(w.window, LogicalWindow)}
     if case.query.every is not None:
         periods = {case.query.every}
@@ -94,10 +100,28 @@ def moments(case: Case, after: int, until: int) -> list[Moment]:
     return sorted(moment for moment in found if after < moment.at <= until)
 
 
+def sessions(case: Case, number: int) -> list[tuple[int, list[Element]]]:
+    """The sessions of a window, each with its instant; in order of these, and then of subjects."""
+    kind = case.query.windows[number].window
+    assert isinstance(kind, SessionWindow)
+    open_: dict[str, list[Element]] = {}
+    found: list[tuple[int, str, list[Element]]] = []
+    for element in case.elements(number):
+        of = element[0] if kind.by_subject else ""
+        if of in open_ and element[3] - open_[of][-1][3] > kind.gap:
+            found.append((open_[of][-1][3] + kind.gap, of, open_.pop(of)))
+        open_.setdefault(of, []).append(element)
+    found += [(elements[-1][3] + kind.gap, of, elements) for of, elements in open_.items()]
+    return [(end, elements) for end, _, elements in sorted(found, key=lambda one: one[:2])]
+
+
 def window(case: Case, number: int, moment: Moment) -> Iterator[Element]:
     """The elements in a window of the query at a moment."""
     kind = case.query.windows[number].window
     elements = case.elements(number)
+    if isinstance(kind, SessionWindow):
+        yield from sessions(case, number)[moment.triples][1]
+        return
     if isinstance(kind, LogicalWindow):
         end = moment.at // kind.step * kind.step
         yield from (element for element in elements if end - kind.range < element[3] <= end)

@@ -112,7 +112,11 @@ def evaluated(
                     (query,) = together
                     sharded = shards > 1 and query.operator.variable is not None
                     numbers = [Shard(n, shards) for n in range(shards)] if sharded else [None]
-                    parts = [batch.answers(query.operator, after, until, {}, shard) for shard in numbers]
+                    over = query.operator.late and until == cuts[-1]
+                    parts = [
+                        batch.answers(query.operator, after, until + over, {}, shard, over)
+                        for shard in numbers
+                    ]
                     whole = query.operator.merged(parts) if sharded else parts[0]
                     found_rows = {query.name: whole.rows}
                 for query in together:
@@ -130,7 +134,7 @@ def evaluated(
             }
         for name in kept:
             cursor.execute(f"DROP TABLE {name}")
-    return given
+    return sorted(given) if queries[-1].operator.late else given
 
 
 def kept_of(queries: Sequence[Registered], stream: str, live: dict[str, pa.Table], until: int) -> list[bool]:
@@ -139,9 +143,12 @@ def kept_of(queries: Sequence[Registered], stream: str, live: dict[str, pa.Table
 
 
 def told(rows: pa.Table, query: Registered) -> list[Answer]:
-    names = rows.column_names[3:]
+    late = query.operator.late
+    names = rows.column_names[3 + late :]
     found = []
     for _, end, start, *terms in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        if late:
+            end, *terms = terms
         if query.info.kind == "construct":
             said = triple_text(terms)
         else:

@@ -81,11 +81,13 @@ def compare(
     place: Callable[[], Database] | None = None,
     cuts: int = 3,
     shards: int = 1,
+    *,
+    sessions: bool = False,
 ) -> bool:
     """Compare the answers that a place gives, or else DuckDB, when time is cut into batches at random. With
     several shards, False if the query cannot be sharded by a variable."""
     chance = random.Random(f"{text}{seed}")
-    found = case(chance, text)
+    found = case(chance, text, sessions=sessions)
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
     after = -1
     if chance.random() < 0.25:  # registered while the streams flow
@@ -109,6 +111,12 @@ def compare(
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED], ids=str)
 def test_agrees_with_a_store_per_evaluation(text: Text, seed: int, graphs: StaticGraphs) -> None:
     compare(text, seed, graphs)
+
+
+@pytest.mark.parametrize("seed", spread(2, 1))
+@pytest.mark.parametrize("text", [*QUERIES, *TIMED], ids=str)
+def test_sessions(text: Text, seed: int, graphs: StaticGraphs) -> None:
+    compare(text, seed, graphs, cuts=6, sessions=True)
 
 
 @pytest.mark.parametrize("block", spread(4, 1))

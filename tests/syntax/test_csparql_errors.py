@@ -341,3 +341,32 @@ def test_plain_sparql_has_none_of_it(source: str) -> None:
     parse(source, "csparql")
     with pytest.raises(QuerySyntaxError):
         parse(source)
+
+
+# --- sessions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("ASK FROM STREAM <s> [SESSION 0s] {}", "0s", "the time of a session must be more than 0"),
+        ("ASK FROM STREAM <s> [SESSION P1M] {}", "P1M", "expected a duration of days and times"),
+        (
+            "ASK FROM STREAM <s> [SESSION 1s] FROM STREAM <t> [SESSION PT1S PER SUBJECT] {}",
+            "[SESSION PT1S",
+            "a query is evaluated once for each session, so it can have one such window",
+        ),
+        (
+            "REGISTER QUERY q COMPUTED EVERY 1s AS ASK FROM STREAM <s> [SESSION 1s] {}",
+            "[SESSION",
+            "a query is evaluated once for each session, so it cannot be COMPUTED EVERY",
+        ),
+        (
+            "REGISTER QUERY q AS SELECT ISTREAM * FROM STREAM <s> [SESSION 1s] {}",
+            "[SESSION",
+            "ISTREAM compares one evaluation with the next",
+        ),
+    ],
+)
+def test_sessions(text: str, place: str, message: str) -> None:
+    check(text, place, message)

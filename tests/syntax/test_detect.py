@@ -54,6 +54,8 @@ def test_csparql(source: str) -> None:
         "ASK { _:aggregate ex:from _:register . ex:a.timestamp ex:b-register ex:c%20timestamp }",
         r"ASK { ?s ex:a\,timestamp ex:b }",
         "SELECT ?upstream { ?upstream f:timestamp(?s, ?p, ?o) }",
+        "SELECT ?during { ?starts ?before ?c FILTER CONTAINS(?c, 'x') { ?d ?e ?f } }",
+        "PREFIX starts: <s> ASK { starts:meets starts:during <before> FILTER(CONTAINS(?x, 'a')) }",
     ],
 )
 def test_sparql(source: str) -> None:
@@ -104,6 +106,9 @@ def test_cqels(source: str) -> None:
         "REGISTER QUERY q COMPUTED EVERY 5m AS ASK { {} SEQ {} }",
         "ASK { {} SEQ {} FILTER(timestamp(?a) > 1) }",
         "ASK { {} SEQ {} } AGGREGATE {(?n, COUNT, ?a)}",
+        "ASK { { ?a ?b ?c } MET BY { ?d ?e ?f } }",
+        "ASK { { ?a ?b ?c } contains # so\n { ?d ?e ?f } }",
+        "ASK { { ?a ?b ?c } During { ?d ?e ?f } }",
     ],
 )
 def test_epsparql(source: str) -> None:

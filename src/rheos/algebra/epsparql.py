@@ -2,7 +2,8 @@
 
 Section 4.2 of the paper: SEQ is a SeqJoin, EQUALS an EqJoin, OPTIONALSEQ a SeqRightJoin (its left is the
 optional one), EQUALSOPTIONAL an EqLeftJoin (its right is). The filters that stand in an optional group itself
-become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation).
+become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation). Allen's relations are
+joins of their own; converses exchange the sides, since a join is the same from both.
 
 Also found here, because names must be resolved first: literals that getDURATION() and the like can never be
 compared with, and the length of WITHIN.
@@ -10,23 +11,57 @@ compared with, and the length of WITHIN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from rheos import iris, terms
 from rheos.algebra import literals
-from rheos.algebra.expressions import INTERVAL, Expression, Variable
-from rheos.algebra.nodes import EqJoin, EqLeftJoin, Group, Node, Project, Recent, SeqJoin, SeqRightJoin
+from rheos.algebra.expressions import INTERVAL, Aggregate, Call, Constant, Expression, Variable
+from rheos.algebra.nodes import (
+    AllenJoin,
+    AllenRelation,
+    EqJoin,
+    EqLeftJoin,
+    Filter,
+    Form,
+    Group,
+    Node,
+    Project,
+    Recent,
+    Runs,
+    SeqJoin,
+    SeqRightJoin,
+)
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.algebra.translate import TIMESTAMP, Names, Translator
 from rheos.algebra.variables import in_scope, names, used
+from rheos.durations import to_xsd
 from rheos.errors import Position, QuerySyntaxError, UnsupportedError
 from rheos.syntax import ast
+from rheos.syntax.scope import nodes
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">=", "IN", "NOT IN"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "unary-", "unary+"})
 _CALLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 _MOMENT = '"2026-01-01T00:00:00Z"^^xsd:dateTime'
 _LENGTH = '"PT10M"^^xsd:duration'
+# Allen's relations: which join each is (None: a sequence), and whether its sides are exchanged.
+_ALLEN: dict[str, tuple[AllenRelation | None, bool]] = {
+    "BEFORE": (None, False),
+    "AFTER": (None, True),
+    "MEETS": ("MEETS", False),
+    "MET BY": ("MEETS", True),
+    "OVERLAPS": ("OVERLAPS", False),
+    "OVERLAPPED BY": ("OVERLAPS", True),
+    "STARTS": ("STARTS", False),
+    "STARTED BY": ("STARTS", True),
+    "DURING": ("DURING", False),
+    "CONTAINS": ("DURING", True),
+    "FINISHES": ("FINISHES", False),
+    "FINISHED BY": ("FINISHES", True),
+}
 _LONGEST = 3_652_500 * literals.MICROS_PER_DAY  # ten thousand years
 
 
@@ -53,34 +88,107 @@ def of_mappings(pattern: Node, reads: frozenset[str] = frozenset()) -> Node:
     return pattern if len(kept) == len(scope) else Project(pattern, kept)
 
 
+def _named(tree: Any) -> Iterator[str]:
+    """The names of variables, as often as they stand somewhere; of a sub-select those that it selects."""
+    for node in nodes(tree, (ast.SubSelect,)):
+        match node:
+            case ast.Var(name=name):
+                yield name
+            case ast.SubSelect(query=query):
+                yield from _named(query.projection or query.where)
+
+
 @dataclass
 class EPSparqlTranslator(Translator):
     consumes: bool = False  # solutions are used up
 
+    forms: list[Any] = field(default_factory=list)  # the queries around, the innermost last
+    limit: int | None = None  # of the chain of groups at hand
+
+    def form(self, form: Any) -> Form:
+        self.forms.append(form)
+        found = super().form(form)
+        self.forms.pop()
+        return found
+
+    def select(self, query: ast.SelectQuery) -> tuple[Node, tuple[Variable, ...]]:
+        self.forms.append(query)
+        found = super().select(query)
+        self.forms.pop()
+        return found
+
+    def group_and_filter(self, group: ast.Group) -> tuple[Node, Expression | None]:
+        limit, self.limit = self.limit, None
+        found = super().group_and_filter(group)
+        self.limit = limit
+        return found
+
     def element(self, element: ast.Pattern) -> Node:
-        if isinstance(element, ast.Temporal):
-            return self.temporal(element)
+        match element:
+            case ast.Temporal():
+                return self.temporal(element)
+            case ast.Run():
+                return self.run(element)
+            case ast.Limited(_, pattern, within):
+                self.limit = self.within(within)
+                longest = Constant(terms.literal(to_xsd(self.limit), literals.DURATION))
+                limited = Filter(Call("<=", (Call("DURATION", ()), longest)), self.element(pattern))
+                self.limit = None
+                return limited
         return super().element(element)
 
     def temporal(self, element: ast.Temporal) -> Node:
         left, right = element.left, element.right
         match element.operator:
-            case "SEQ":
-                first, second = self.element(left), self.group(right)
+            case "SEQ" if element.without is not None:
                 if self.consumes:
-                    return SeqJoin(of_mappings(first), of_mappings(second))
-                return SeqJoin(first, second)
+                    message = "SEQ NOT cannot stand in a query with a policy of consumption"
+                    raise UnsupportedError(message, self.names.text, element.without.position)
+                return SeqJoin(self.element(left), self.element(right), self.group(element.without))
+            case "SEQ":
+                return self.sequence(self.element(left), self.element(right))
             case "EQUALS":
-                return EqJoin(self.element(left), self.group(right))
+                return EqJoin(self.element(left), self.element(right))
             case "OPTIONALSEQ":
                 if isinstance(left, ast.Group):
                     optional, condition = self.group_and_filter(left)
-                    return SeqRightJoin(optional, self.group(right), condition)
+                    return SeqRightJoin(optional, self.element(right), condition)
                 # Of a chain of groups each has its own filters, and the whole has none.
-                return SeqRightJoin(self.element(left), self.group(right))
+                return SeqRightJoin(self.element(left), self.element(right))
             case "EQUALSOPTIONAL":
-                return EqLeftJoin(self.element(left), *self.group_and_filter(right))
-        raise AssertionError(element.operator)
+                first = self.element(left)
+                if isinstance(right, ast.Run):
+                    return EqLeftJoin(first, self.run(right))
+                return EqLeftJoin(first, *self.group_and_filter(right))
+        relation, exchanged = _ALLEN[element.operator]
+        first, second = self.element(left), self.element(right)
+        if exchanged:
+            first, second = second, first
+        return self.sequence(first, second) if relation is None else AllenJoin(relation, first, second)
+
+    def sequence(self, first: Node, second: Node) -> Node:
+        if self.consumes:
+            return SeqJoin(of_mappings(first), of_mappings(second))
+        return SeqJoin(first, second)
+
+    def run(self, run: ast.Run) -> Node:
+        """Solutions are of one run only if they agree in the variables that are used outside of it."""
+        limit = self.limit
+        pattern = self.group(run.pattern)
+        outside = Counter(_named(self.forms[-1])) - Counter(_named((run.pattern, run.aggregates)))
+        outside += Counter(item.variable.name for item in run.aggregates if item.variable is not None)
+        keys = tuple(Variable(name) for name in sorted(in_scope(pattern) & outside.keys()))
+        aggregates = []
+        for item in run.aggregates:
+            found, variable = item.expression, item.variable
+            assert isinstance(found, ast.Aggregate)
+            assert variable is not None
+            argument = None if found.argument is None else self.expression(found.argument)
+            separator = " " if found.separator is None else found.separator
+            aggregate = Aggregate(found.name, argument, found.distinct, separator)
+            aggregates.append((Variable(variable.name), aggregate))
+        reads = names(keys).union(*(used(aggregate) for _, aggregate in aggregates))
+        return Runs(of_mappings(pattern, reads), keys, tuple(aggregates), run.least, run.most, limit)
 
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
         if modifiers.within is None:

@@ -236,15 +236,17 @@ class Slice:
 class SeqJoin:
     """SEQ of EP-SPARQL: the left ends before the right starts.
 
-    The optimiser may have found that nothing must come `between`: between any solutions of both sides that
-    bind the same as these, and have the same interval together. With a policy of consumption, which `pairs`
-    it makes of what occurs is decided apart.
+    With SEQ NOT no solution that is compatible lies `between` both. If `alike`, none lies between any
+    solutions of both sides that bind the same as these and have the same interval together: what the
+    optimiser makes of how the papers say it. With a policy of consumption, which `pairs` it makes of what
+    occurs is decided apart.
     """
 
     left: Node
     right: Node
     between: Node | None = None
     pairs: Pairs | None = None
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +262,22 @@ class SeqRightJoin:
 class EqJoin:
     """EQUALS: both start and end together."""
 
+    left: Node
+    right: Node
+
+
+AllenRelation = Literal["MEETS", "OVERLAPS", "STARTS", "DURING", "FINISHES"]
+
+
+@dataclass(frozen=True, slots=True)
+class AllenJoin:
+    """One of Allen's relations between the intervals of both sides.
+
+    Of the thirteen, EQUALS is an `EqJoin` and BEFORE a `SeqJoin`; converses have their sides exchanged. With
+    FINISHES both sides end together, with all others the right one ends last.
+    """
+
+    relation: AllenRelation
     left: Node
     right: Node
 
@@ -303,6 +321,35 @@ class StreamPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """`{ ... }+` and `{ ... }{m,n}`: solutions of a group one after the other, and aggregates over each run.
+
+    With a `most`, all stretches of `least` to `most` neighbours. Without, runs that are as long as they can
+    be: which they are is known only later than they end. If they are limited, none is longer than `within`.
+    """
+
+    pattern: Node
+    group: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+    least: int = 1
+    most: int | None = None
+    within: int | None = None
+    closed: bool = False  # they are in a window, in which nothing more will come
+
+    @property
+    def is_late(self) -> bool:
+        return self.most is None and not self.closed
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What happens in a window of RSP-QL: the solutions of a pattern with intervals, which are a set. What is
+    left of each is its mapping."""
+
+    pattern: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Pairs:
     """The solutions of the SeqJoin of this number that a policy of consumption has made; `part` as above."""
 
@@ -333,7 +380,7 @@ class Broadcast:
 Node = (
     BGP | PathPattern | Join | LeftJoin | Union | Minus | Filter | Graph | Extend | Values
     | Group | Aggregated | Project | Distinct | Reduced | OrderBy | Slice | Broadcast | StreamPattern
-    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Recent | Pairs
+    | TableScan | SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Recent | Runs | Events | Pairs
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Express
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Alternative,
     Ask,
     Broadcast,
@@ -16,6 +17,7 @@ from rheos.algebra.nodes import (
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Form,
@@ -38,6 +40,7 @@ from rheos.algebra.nodes import (
     Query,
     Recent,
     Reduced,
+    Runs,
     Select,
     SeqJoin,
     SeqRightJoin,
@@ -104,6 +107,12 @@ def node_lines(node: Node) -> list[str]:
             return [f"(pairs {number}{'' if part == 'all' else f' {part}'} {variable_list(variables)})"]
         case Join(left, right):
             return wrap("join", left, right)
+        case Events(pattern):
+            return wrap("events", pattern)
+        case AllenJoin(relation, left, right):
+            return wrap(relation.lower(), left, right)
+        case SeqJoin(left, right, between) if between is not None:
+            return wrap("seqjoin without", left, between, right)
         case SeqJoin(left, right) | EqJoin(left, right):
             return wrap(type(node).__name__.lower(), left, right)
         case (
@@ -137,9 +146,18 @@ def node_lines(node: Node) -> list[str]:
             tuples = (" ".join("UNDEF" if value is None else short(value) for value in row) for row in rows)
             line = f"(values {variable_list(variable.name for variable in variables)}"
             return [" ".join((line, *(f"({values})" for values in tuples))) + ")"]
-        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
+        case (
+            Group(pattern, keys, aggregates)
+            | Recent(pattern, _, keys, aggregates)
+            | Runs(pattern, keys, aggregates)
+        ):
             sets = " ".join(f"(?{variable.name} {aggregate(found)})" for variable, found in aggregates)
-            name = f"recent {node.within}µs" if isinstance(node, Recent) else "group"
+            name = "group"
+            if isinstance(node, Recent):
+                name = f"recent {node.within}µs"
+            elif isinstance(node, Runs):
+                name = "runs" if node.most is None else f"runs of {node.least} to {node.most}"
+                name += "" if node.within is None else f" within {node.within}µs"
             return wrap(f"{name} {variable_list(key.name for key in keys)} ({sets})", pattern)
         case Aggregated(pattern, aggregations):
             added = (

@@ -9,6 +9,7 @@ from rheos.algebra.expressions import Aggregate, Call, Exists, Expression
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     EqJoin,
     EqLeftJoin,
     Extend,
@@ -23,6 +24,7 @@ from rheos.algebra.nodes import (
     PathPattern,
     Query,
     Recent,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -45,7 +47,7 @@ def operands(node: Node, rewrite: Rewrite) -> Node:
             return replace(node, left=rewrite(left), right=rewrite(right))
         case SeqJoin(left, right, between) if between is not None:
             return replace(node, left=rewrite(left), right=rewrite(right), between=rewrite(between))
-        case SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return replace(node, left=rewrite(left), right=rewrite(right))
         case (
             LeftJoin(left, right, condition)
@@ -84,7 +86,7 @@ def below(node: Node) -> list[Node]:
 def aggregates_of(node: Node) -> list[Aggregate]:
     """The aggregates that a node computes."""
     match node:
-        case Group(aggregates=found) | Recent(aggregates=found):
+        case Group(aggregates=found) | Recent(aggregates=found) | Runs(aggregates=found):
             return [aggregate for _, aggregate in found]
         case Aggregated(aggregations=aggregations):
             return [aggregation.aggregate for aggregation in aggregations]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rheos import iris
+from rheos.algebra.epsparql import EPSparqlTranslator, of_mappings
+from rheos.algebra.nodes import Events, InWindow, Node, PathPattern, Runs
+from rheos.algebra.rewrite import below, bottom_up
 from rheos.algebra.streams import RspqlQuery
-from rheos.algebra.translate import Names, Translator
+from rheos.algebra.translate import Names
 from rheos.errors import QuerySyntaxError, UnsupportedError
 from rheos.syntax import ast
-from rheos.syntax.rspql import unknown_window, window_patterns
+from rheos.syntax.rspql import has_events, unknown_window, window_patterns
 
 _REGIMES = "http://www.w3.org/ns/entailment/"
 _ENTAILMENTS = {_REGIMES + "RDFS": "rdfs", _REGIMES + "Simple": "none"}
@@ -17,7 +21,7 @@ _ENTAILMENTS = {_REGIMES + "RDFS": "rdfs", _REGIMES + "Simple": "none"}
 
 def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> RspqlQuery:
     """The algebra of a continuous query; `name` is what it is called if its text does not say."""
-    translator = Translator(Names.of(query, base))
+    translator = RspqlTranslator(Names.of(query, base))
     check_windows(query, translator.names.iri)
     registration = query.registration
     makes = isinstance(query.form, ast.ConstructQuery | ast.DescribeQuery)
@@ -30,6 +34,28 @@ def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) 
         query.operator,
         entailment_of(query, translator.names.iri),
     )
+
+
+class RspqlTranslator(EPSparqlTranslator):
+    """Adds windows in which events happen."""
+
+    def element(self, element: ast.Pattern) -> Node:
+        if isinstance(element, ast.WindowPattern) and has_events(element.pattern):
+            pattern = bottom_up(self.group(element.pattern), _closed)
+            if _has_paths(pattern):
+                message = "this path cannot stand in a WINDOW with events, each of which has its time"
+                raise UnsupportedError(message, self.names.text, element.position)
+            return InWindow(self.term(element.name), Events(of_mappings(pattern)))
+        return super().element(element)
+
+
+def _closed(node: Node) -> Node:
+    """In a window nothing more comes, so that all runs are over."""
+    return replace(node, closed=True) if isinstance(node, Runs) else node
+
+
+def _has_paths(node: Node) -> bool:
+    return isinstance(node, PathPattern) or any(map(_has_paths, below(node)))
 
 
 def check_windows(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:

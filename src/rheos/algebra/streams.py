@@ -28,7 +28,17 @@ class PhysicalWindow:
     graphs: bool = False
 
 
-Window = LogicalWindow | PhysicalWindow
+@dataclass(frozen=True, slots=True)
+class SessionWindow:
+    """Elements of which each comes at most `gap` microseconds after the one before; `by_subject`, of the same
+    subject. Its instant is as long after the last."""
+
+    gap: int
+    by_subject: bool = False
+
+
+MovingWindow = LogicalWindow | PhysicalWindow
+Window = MovingWindow | SessionWindow
 
 # Report all answers, what is new among them, or what is gone.
 StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
@@ -59,6 +69,11 @@ class CSparqlQuery:
     every: int | None = None
     makes_stream: bool = False
     operator: StreamOperator = "RSTREAM"
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether it is evaluated for sessions, and at no other instants."""
+        return any(isinstance(window.window, SessionWindow) for window in self.windows)
 
     @property
     def compares(self) -> bool:

@@ -14,6 +14,7 @@ from rheos.algebra.nodes import (
     BGP,
     Aggregated,
     Aggregation,
+    AllenJoin,
     Ask,
     Construct,
     Dataset,
@@ -50,7 +51,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.paths import translate_path, unfold
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, StreamWindow, Window
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, StreamWindow, Window
 from rheos.algebra.timestamps import resolve_timestamps
 from rheos.algebra.variables import in_scope, used
 from rheos.errors import QuerySyntaxError, UnsupportedError
@@ -460,9 +461,11 @@ def join(left: Node, right: Node) -> Node:
     return Join(left, right)
 
 
-def window_of(window: ast.LogicalWindow | ast.PhysicalWindow) -> Window:
+def window_of(window: ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow) -> Window:
     if isinstance(window, ast.LogicalWindow):
         return LogicalWindow(window.range, window.step, window.delay)
+    if isinstance(window, ast.SessionWindow):
+        return SessionWindow(window.gap, window.by_subject)
     return PhysicalWindow(window.triples, window.step, window.graphs)
 
 
@@ -474,6 +477,8 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return triple_patterns(left) + triple_patterns(right)
         case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
+            return triple_patterns(left) + triple_patterns(right)
+        case AllenJoin(_, left, right):
             return triple_patterns(left) + triple_patterns(right)
         case Minus(left):
             return triple_patterns(left)

@@ -9,10 +9,12 @@ from rheos.algebra.expressions import INTERVAL, Aggregate, Call, Constant, Exist
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -27,6 +29,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -84,6 +87,8 @@ def in_scope(node: Node) -> Names:
             return in_scope(left) | in_scope(right)
         case SeqJoin(left, right) | SeqRightJoin(left, right) | EqJoin(left, right) | EqLeftJoin(left, right):
             return in_scope(left) | in_scope(right)
+        case AllenJoin(_, left, right):
+            return in_scope(left) | in_scope(right)
         case Minus(left):
             return in_scope(left)
         case Graph(name, pattern):
@@ -92,7 +97,7 @@ def in_scope(node: Node) -> Names:
             return in_scope(pattern) | {variable.name}
         case Values(variables):
             return names(variables)
-        case Group(_, keys, aggregates) | Recent(_, _, keys, aggregates):
+        case Group(_, keys, aggregates) | Recent(_, _, keys, aggregates) | Runs(_, keys, aggregates):
             return names(keys) | names(variable for variable, _ in aggregates)
         case Aggregated(pattern, aggregations):
             return in_scope(pattern) | names(item.variable for item in aggregations)
@@ -100,7 +105,9 @@ def in_scope(node: Node) -> Names:
             return names(variables)
         case Filter(_, pattern):
             return in_scope(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return in_scope(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return in_scope(pattern)
 
 
@@ -114,7 +121,7 @@ def certain(node: Node) -> Names:
             return in_scope(node)
         case TableScan(certain=always) | Pairs(certain=always):
             return always
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return certain(left) | certain(right)
         case LeftJoin(left) | Minus(left) | EqLeftJoin(left):
             return certain(left)
@@ -135,7 +142,11 @@ def certain(node: Node) -> Names:
                 for index, variable in enumerate(variables)
                 if all(row[index] is not None for row in rows)
             )
-        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
+        case (
+            Group(pattern, keys, aggregates)
+            | Recent(pattern, _, keys, aggregates)
+            | Runs(pattern, keys, aggregates)
+        ):
             counts = {variable.name for variable, aggregate in aggregates if aggregate.name == "COUNT"}
             return (names(keys) & certain(pattern)) | counts
         case Aggregated(pattern, aggregations):
@@ -145,7 +156,9 @@ def certain(node: Node) -> Names:
             return certain(pattern) & names(variables)
         case Filter(_, pattern):
             return certain(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return certain(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return certain(pattern)
 
 
@@ -163,6 +176,7 @@ def numeric(node: Node) -> Names:
             | SeqRightJoin(left, right)
             | EqJoin(left, right)
             | EqLeftJoin(left, right)
+            | AllenJoin(_, left, right)
         ):
             other = (in_scope(left) - numeric(left)) | (in_scope(right) - numeric(right))
             return (numeric(left) | numeric(right)) - other
@@ -171,7 +185,11 @@ def numeric(node: Node) -> Names:
         case Extend(pattern, variable, expression):
             inner = numeric(pattern)
             return inner | {variable.name} if gives_number(expression, inner) else inner
-        case Group(pattern, keys, aggregates) | Recent(pattern, _, keys, aggregates):
+        case (
+            Group(pattern, keys, aggregates)
+            | Recent(pattern, _, keys, aggregates)
+            | Runs(pattern, keys, aggregates)
+        ):
             inner = numeric(pattern)
             found = (v.name for v, aggregate in aggregates if aggregates_to_number(aggregate, inner))
             return (names(keys) & inner) | frozenset(found)
@@ -185,7 +203,9 @@ def numeric(node: Node) -> Names:
             return numeric(pattern) - names((name,))
         case Filter(_, pattern):
             return numeric(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return numeric(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return numeric(pattern)
     return NONE
 
@@ -198,7 +218,7 @@ def resources(node: Node) -> Names:
             return names(term for pattern in patterns for term in (pattern.subject, pattern.predicate))
         case StreamPattern(_, pattern):
             return names((pattern.subject, pattern.predicate))
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             always = (resources(left) & certain(left)) | (resources(right) & certain(right))
             return always | _of_both(left, right)
         case LeftJoin(left, right) | EqLeftJoin(left, right) | SeqRightJoin(right, left):
@@ -212,13 +232,15 @@ def resources(node: Node) -> Names:
             return inner | {name} if isinstance(expression, Variable) and expression.name in inner else inner
         case Graph(name, pattern):
             return resources(pattern) | names((name,))
-        case Group(pattern, keys) | Recent(pattern, _, keys):
+        case Group(pattern, keys) | Recent(pattern, _, keys) | Runs(pattern, keys):
             return resources(pattern) & names(keys)
         case Project(pattern, variables):
             return resources(pattern) & names(variables)
         case Filter(_, pattern) | Aggregated(pattern):
             return resources(pattern)
-        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern) | Broadcast(pattern):
+        case Distinct(pattern) | Reduced(pattern) | OrderBy(pattern) | Slice(pattern):
+            return resources(pattern)
+        case Events(pattern) | Broadcast(pattern):
             return resources(pattern)
     return NONE
 
@@ -274,7 +296,9 @@ def mentioned(node: Node) -> Names:
     match node:
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
-        case SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right, between) if between is not None:
+            return mentioned(left) | mentioned(between) | mentioned(right)
+        case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return mentioned(left) | mentioned(right)
         case (
             LeftJoin(left, right, condition)
@@ -288,14 +312,21 @@ def mentioned(node: Node) -> Names:
             return mentioned(pattern) | {variable.name} | used(expression)
         case Filter(condition, pattern):
             return mentioned(pattern) | used(condition)
-        case Group(pattern, _, aggregates) | Recent(pattern, _, _, aggregates):
+        case Group(pattern, _, aggregates) | Recent(pattern, _, _, aggregates) | Runs(pattern, _, aggregates):
             read = (used(aggregate) for _, aggregate in aggregates)
             return mentioned(pattern).union(in_scope(node), *read)
         case Aggregated(pattern):
             return mentioned(pattern) | in_scope(node)
         case OrderBy(pattern, conditions):
             return mentioned(pattern).union(*(used(condition.expression) for condition in conditions))
-        case Project(pattern) | Distinct(pattern) | Reduced(pattern) | Slice(pattern) | Broadcast(pattern):
+        case (
+            Project(pattern)
+            | Distinct(pattern)
+            | Reduced(pattern)
+            | Slice(pattern)
+            | Events(pattern)
+            | Broadcast(pattern)
+        ):
             return mentioned(pattern) | in_scope(node)
     return in_scope(node)
 

@@ -41,11 +41,18 @@ class QueryInfo:
     variables: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     occurs: bool = False  # its answers have a start and an end
+    late: bool = False  # they are reported later than they end
 
     @property
     def times(self) -> int:
-        """How many columns of times stand before the terms."""
-        return 3 if self.occurs else 2
+        """How many columns of times stand before the terms: instant, at, start, end. An end has a column of
+        its own only if it is not when they are reported."""
+        return 2 + self.occurs + self.late
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """The columns of the start and the end."""
+        return 2, 3 if self.late else 1
 
     @property
     def is_graph(self) -> bool:
@@ -69,15 +76,19 @@ class Answer:
     table: pa.Table = field(repr=False)
     start: datetime | None = None
     end: datetime | None = None
+    late: bool = False  # reported later than at its end
 
     @classmethod
-    def of(cls, query: QueryInfo, at: int, table: pa.Table, start: int | None = None) -> Answer:
+    def of(
+        cls, query: QueryInfo, at: int, table: pa.Table, start: int | None = None, end: int | None = None
+    ) -> Answer:
         """`table` is a slice of a batch's table: one instant's rows, the times still before the terms."""
         terms = table.select(list(range(query.times, table.num_columns)))
-        end = moment(at)
+        when = moment(at)
         if start is None:
-            return cls(query.kind, tuple(query.variables), end, terms)
-        return cls(query.kind, tuple(query.variables), end, terms, moment(start), end)
+            return cls(query.kind, tuple(query.variables), when, terms)
+        ended = when if end is None else moment(end)
+        return cls(query.kind, tuple(query.variables), when, terms, moment(start), ended, query.late)
 
     @cached_property
     def rows(self) -> list[dict[str, AnyTerm]] | None:
@@ -103,9 +114,11 @@ class Answer:
     def batch(self) -> pa.Table:
         """The same as the table of a batch: with the times before the terms."""
         times = [self.at] if self.start is None else [self.at, self.start]
+        if self.late and self.end is not None:
+            times.append(self.end)
         numbers = [1, *((time - EPOCH) // timedelta(microseconds=1) for time in times)]
         columns = [pa.array([number] * len(self), pa.int64()) for number in numbers]
-        names = ["instant", "at", "start"][: len(columns)]
+        names = ["instant", "at", "start", "end"][: len(columns)]
         return pa.table([*columns, *self.table.columns], names=[*names, *self.table.column_names])
 
     def __len__(self) -> int:
@@ -191,8 +204,9 @@ def ndjson_lines(alike: Alike) -> pa.Array:
     names = alike.names(lambda name: f'{{"query":{encode_basestring(name)},')
     times = [mapped(table.column(1), lambda at: f'"at":"{time_text(at)}",')]
     if query.occurs:
-        times.append(mapped(table.column(2), lambda at: f'"start":"{time_text(at)}",'))
-        times.append(mapped(table.column(1), lambda at: f'"end":"{time_text(at)}",'))
+        start, end = query.interval
+        times.append(mapped(table.column(start), lambda at: f'"start":"{time_text(at)}",'))
+        times.append(mapped(table.column(end), lambda at: f'"end":"{time_text(at)}",'))
     heads = concatenated(names, *times)
     columns = table.columns[query.times :]
     if query.kind == "ask":

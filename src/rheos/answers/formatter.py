@@ -107,7 +107,8 @@ class Formatter:
         at = answered.column(1)[0].as_py()
         heading = query.name if at is None else f"{query.name}  {time_text(at)}"
         if query.occurs:
-            heading = f"{query.name}  {time_text(answered.column(2)[0].as_py())} to {time_text(at)}"
+            start, end = (time_text(answered.column(place)[0].as_py()) for place in query.interval)
+            heading = f"{query.name}  {start} to {end}"
         if query.kind == "ask":
             return f"{heading}  {_word(answered.column(query.times)[0].as_py())}\n\n"
         columns = answered.columns[query.times :]
@@ -130,7 +131,7 @@ def csv_lines(alike: Alike) -> pa.Array:
     """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
     query, answered = alike.query, alike.table
     term: Callable[..., str] = _word if query.kind == "ask" else csv_term
-    times = [mapped(answered.column(at), time_text) for at in ((1, 2, 1) if query.occurs else (1,))]
+    times = [mapped(answered.column(at), time_text) for at in (1, *(query.interval if query.occurs else ()))]
     cells = [mapped(column, term) for column in answered.columns[query.times :]]
     return concatenated(concatenated(alike.names(csv_field), *times, *cells, between=","), "\r\n")
 

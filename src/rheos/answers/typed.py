@@ -72,7 +72,9 @@ class Columns:
 
     def table(self, query: QueryInfo, answers: pa.Table) -> pa.Table:
         """The answers to a batch: `at`, for EP-SPARQL `start` and `end`, and a column for each variable."""
-        times = {"at": 1, "start": 2, "end": 1} if query.occurs else {"at": 1}
+        times = {"at": 1}
+        if query.occurs:
+            times |= zip(("start", "end"), query.interval, strict=True)
         columns = [answers.column(place).cast(TYPES["timestamp"]) for place in times.values()]
         named = [*times, *query.columns]
         found = [*columns, *self.values(query, answers.columns[query.times :])]

@@ -9,6 +9,8 @@ from rheos.algebra import literals
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
+    AllenJoin,
+    Distinct,
     EqJoin,
     EqLeftJoin,
     Extend,
@@ -21,7 +23,10 @@ from rheos.algebra.nodes import (
     OrderBy,
     Pairs,
     PathPattern,
+    Project,
     Recent,
+    Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -48,7 +53,11 @@ def duration_bound(node: Node) -> int | None:
         case Join(left, right) if not (has_events(left) and has_events(right)):
             return duration_bound(left if has_events(left) else right)
         case EqJoin(left, right):
-            return least(duration_bound(left), duration_bound(right))
+            return least(occurring_bound(left), occurring_bound(right))
+        case AllenJoin("MEETS" | "OVERLAPS", left, right):
+            return total(occurring_bound(left), occurring_bound(right))
+        case AllenJoin(_, _, right):
+            return occurring_bound(right)  # the left lies in it
         case LeftJoin(left, right, condition) if has_events(right):
             return greatest(duration_bound(left), condition_bound(condition))
         case SeqRightJoin(_, right, condition):
@@ -57,12 +66,38 @@ def duration_bound(node: Node) -> int | None:
             return duration_bound(left)
         case Union(left, right):
             return greatest(duration_bound(left), duration_bound(right))
+        case Runs(within=within):
+            return within
         case Recent(pattern, within):
             longest = duration_bound(pattern)
             return None if longest is None else within - 1 + longest
         case BGP() | PathPattern() | StreamPattern() | Pairs() | Values() | TableScan() | Join() | SeqJoin():
             return None
     return duration_bound(node.pattern)
+
+
+def occurring_bound(node: Node) -> int | None:
+    """The same for a side of a join that compares intervals: a solution without one always fits, and takes
+    that of the other side, which may last for any time."""
+    return None if may_be_timeless(node) else duration_bound(node)
+
+
+def may_be_timeless(node: Node) -> bool:
+    """Whether a solution of the pattern may have no interval; then every condition on its duration fails."""
+    match node:
+        case Filter(condition, pattern):
+            return condition_bound(condition) is None and may_be_timeless(pattern)
+        case Union(left, right):
+            return may_be_timeless(left) or may_be_timeless(right)
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
+            return may_be_timeless(left) and may_be_timeless(right)
+        case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
+            return may_be_timeless(left)
+        case SeqRightJoin(_, right):
+            return may_be_timeless(right)
+        case Extend(pattern) | Project(pattern) | Distinct(pattern) | Reduced(pattern) | OrderBy(pattern):
+            return may_be_timeless(pattern)
+    return not isinstance(node, Recent | Runs | StreamPattern | Pairs)
 
 
 def memory_bound(node: Node, bound: int | None = None) -> int | None:
@@ -89,13 +124,22 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
             return greatest(memory_bound(pattern, bound), *asked)
         case Join(left, right) if not (has_events(left) and has_events(right)):
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
+        case SeqJoin(left, right, between) if between is not None:
+            # What lies between both does not last longer than they do together.
+            sides = (memory_bound(part, bound) for part in (left, between, right))
+            return greatest(bound, *sides)
         case Join(left, right) | SeqJoin(left, right):
             return greatest(bound, memory_bound(left, bound), memory_bound(right, bound))
+        case AllenJoin(relation, left, right):
+            bound = least(bound, duration_bound(node))
+            parts = memory_bound(left, bound), memory_bound(right, bound)
+            # Those that end together come together.
+            return greatest(*parts) if relation == "FINISHES" else greatest(bound, *parts)
         case EqJoin(left, right):
-            bound = least(bound, duration_bound(left), duration_bound(right))
+            bound = least(bound, duration_bound(node))
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
         case EqLeftJoin(left, right, condition):
-            bound = least(bound, duration_bound(left))
+            bound = least(bound, occurring_bound(left))
             parts = memory_bound(left, bound), memory_bound(right, bound)
             return greatest(*parts, asked_bound(condition))
         case LeftJoin(left, right, condition) if has_events(right):
@@ -108,12 +152,24 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
             return None if has_events(right) else memory_bound(left, bound)
         case Union(left, right):
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
+        case Runs(pattern, most=most, within=within):
+            inner = memory_bound(pattern)
+            if most is not None:
+                return total(least(bound, within), inner)
+            # That one is as long as it can be also depends on what came as long before.
+            return total(within, within, inner)
         case Recent(pattern, within):
             inner = memory_bound(pattern)
             return None if inner is None else within + inner
         case StreamPattern() | TableScan() | Pairs():
             raise AssertionError("not of EP-SPARQL")
     return memory_bound(node.pattern, bound)
+
+
+def lateness(node: Node) -> int | None:
+    """How much later than they end solutions may be known: longest runs are, when they cannot go on."""
+    own = node.within if isinstance(node, Runs) and node.is_late else 0
+    return greatest(own, *map(lateness, below(node)))
 
 
 def optional_bound(optional: Node, condition: Expression | None) -> int | None:
@@ -166,6 +222,11 @@ def has_events(node: Node) -> bool:
 
 def least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def total(*bounds: int | None) -> int | None:
+    known = [bound for bound in bounds if bound is not None]
+    return sum(known) if len(known) == len(bounds) else None
 
 
 def greatest(*bounds: int | None) -> int | None:

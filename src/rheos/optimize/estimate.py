@@ -8,10 +8,12 @@ from rheos.algebra.expressions import Constant, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -26,6 +28,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -93,7 +96,10 @@ def rows(node: Node, statistics: Statistics) -> float:
             | SeqRightJoin()
             | EqJoin()
             | EqLeftJoin()
+            | AllenJoin()
             | Recent()
+            | Runs()
+            | Events()
             | Pairs()
         ):
             raise AssertionError("what streams bring, and what is kept, is counted when it is there")

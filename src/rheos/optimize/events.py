@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from rheos.algebra.expressions import Expression
+from rheos.algebra.expressions import Exists, Expression
 from rheos.algebra.nodes import (
+    AllenJoin,
     Distinct,
     EqJoin,
     EqLeftJoin,
@@ -27,6 +28,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -34,7 +36,7 @@ from rheos.algebra.nodes import (
     Values,
 )
 from rheos.algebra.rewrite import below, bottom_up, has_streams
-from rheos.optimize.durations import condition_bound, least
+from rheos.optimize.durations import condition_bound, duration_bound, least
 
 NOTHING = Values((), ())
 Wrap = Callable[[Node], Node]
@@ -57,7 +59,10 @@ def branches(node: Node) -> list[Node]:
             both = [(one, other) for one in branches(left) for other in branches(right)]
             static = [Join(*pair) for pair in both if not all(map(has_streams, pair))]
             return [pairs, *(found for found in map(without_nothing, static) if found != NOTHING)]
-        case SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right, between) if between is not None:
+            sides = [(one, other) for one in branches(left) for other in branches(right)]
+            return [_without(node, *pair, between) for pair in sides]
+        case SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return [timed(node, one, other) for one in branches(left) for other in branches(right)]
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
             return [found for one in branches(left) for found in _beside(node, one, right, condition, Join)]
@@ -74,16 +79,25 @@ def branches(node: Node) -> list[Node]:
             ]
         case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
             return [replace(node, pattern=branch) for branch in branches(node.pattern)]
-        case Recent(pattern):
+        case Recent(pattern) | Runs(pattern):
             return [replace(node, pattern=whole(pattern, events_only=True))]
     return [node]
 
 
-def timed(node: SeqJoin | EqJoin, left: Node, right: Node) -> Node:
+def timed(node: SeqJoin | EqJoin | AllenJoin, left: Node, right: Node) -> Node:
     """The join of two sides in time; a static one is there whenever the other is."""
     if has_streams(left) and has_streams(right):
         return replace(node, left=left, right=right)
     return Join(left, right)
+
+
+def _without(node: SeqJoin, left: Node, right: Node, between: Node) -> Node:
+    """A sequence with nothing in between, for one branch of each side. What is static is always in between;
+    what occurs can only be if both sides do."""
+    events = whole(between, events_only=True)
+    joined = timed(replace(node, between=None if events == NOTHING else events), left, right)
+    static = without_nothing(whole(between, static_only=True))
+    return joined if static == NOTHING else Filter(Exists(static, negated=True), joined)
 
 
 def _beside(
@@ -126,16 +140,19 @@ def completed(node: Node) -> list[Node]:
             ending = completed(right)
             return [replace(node, right=all_patterns(ending))] if ending else []
         case SeqJoin(left, right):
-            return [SeqJoin(left, other) for other in completed(right)]
-        case EqJoin(left, right):
-            return [EqJoin(one, other) for one in completed(left) for other in completed(right)]
+            return [replace(node, right=other) for other in completed(right)]
+        case EqJoin(left, right) | AllenJoin("FINISHES", left, right):
+            ends = completed(right)
+            return [replace(node, left=one, right=other) for one in completed(left) for other in ends]
+        case AllenJoin(_, left, right):
+            return [replace(node, right=other) for other in completed(right)]
         case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
             return [replace(node, left=one) for one in completed(left)]
         case SeqRightJoin(_, right):
             return [replace(node, right=one) for one in completed(right)]
         case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy():
             return [replace(node, pattern=one) for one in completed(node.pattern)]
-        case Recent():
+        case Recent() | Runs():
             return [node]
     return []
 
@@ -165,7 +182,7 @@ def changed(node: Node, derived: frozenset[int], twins: Twins = frozenset()) -> 
             return begins + [replace(node, left=old(left), right=other) for other in together(right)]
         case Join(StreamPattern(one), StreamPattern(other)) if (one, other) in twins:
             return [bottom_up(node, _new)] if {one, other} <= derived else []
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             found: list[Node] = [replace(node, left=one) for one in inside(left)]
             return found + [replace(node, left=old(left), right=other) for other in inside(right)]
         case LeftJoin(left) | EqLeftJoin(left) | Minus(left):
@@ -188,11 +205,13 @@ def without_nothing(node: Node) -> Node:
         return isinstance(operand, Values) and not operand.rows
 
     match node:
+        case SeqJoin(left, right, Values(rows=())) if not (empty(left) or empty(right)):
+            return replace(node, between=None)
         case SeqJoin(pairs=pairs) if pairs is not None:
             return node  # of what there is no more it may have made pairs
         case Union(left, right):
             return right if empty(left) else left if empty(right) else node
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return NOTHING if empty(left) or empty(right) else node
         case LeftJoin(kept, other) | EqLeftJoin(kept, other) | SeqRightJoin(other, kept) | Minus(kept, other):
             return NOTHING if empty(kept) else kept if empty(other) else node
@@ -204,6 +223,7 @@ def without_nothing(node: Node) -> Node:
             | Reduced(pattern)
             | OrderBy(pattern)
             | Recent(pattern)
+            | Runs(pattern)
         ):
             return NOTHING if empty(pattern) else node
     return node
@@ -212,9 +232,9 @@ def without_nothing(node: Node) -> Node:
 def always_occurs(node: Node) -> bool:
     """Whether every solution of a pattern has an event."""
     match node:
-        case StreamPattern() | Recent() | Pairs():
+        case StreamPattern() | Recent() | Runs() | Pairs():
             return True
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             return always_occurs(left) or always_occurs(right)
         case Union(left, right):
             return always_occurs(left) and always_occurs(right)
@@ -243,6 +263,8 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
     found: dict[Node, int | None] = {}
 
     def note(inner: Node, limit: int | None) -> None:
+        if isinstance(inner, AllenJoin):
+            limit = least(limit, duration_bound(inner))
         # The same pattern may stand in two places: it has the longer of the two.
         known = found.get(inner, limit)
         found[inner] = None if known is None or limit is None else max(known, limit)
@@ -261,7 +283,7 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
             case Minus(left, right):
                 note(left, limit)
                 note(right, None)
-            case Recent(pattern):
+            case Recent(pattern) | Runs(pattern):
                 note(pattern, None)
             case _:
                 for operand in below(inner):

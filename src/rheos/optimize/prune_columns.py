@@ -8,12 +8,14 @@ from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Construct,
     Describe,
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -29,6 +31,7 @@ from rheos.algebra.nodes import (
     Query,
     Recent,
     Reduced,
+    Runs,
     Select,
     SeqJoin,
     SeqRightJoin,
@@ -66,7 +69,12 @@ def narrow(node: Node, needed: Names) -> Node:
             return Project(node, tuple(Variable(name) for name in sorted(scope & needed)))
         case Values() | StreamPattern() | TableScan() | Pairs():
             return node
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case SeqJoin(left, right, between) if between is not None:
+            shared = needed | (in_scope(left) & in_scope(right)) | in_scope(between)
+            outer = in_scope(left) | in_scope(right)
+            left, right = narrow(left, shared), narrow(right, shared)
+            return replace(node, left=left, right=right, between=narrow(between, outer))
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             shared = needed | (in_scope(left) & in_scope(right))
             return replace(node, left=narrow(left, shared), right=narrow(right, shared))
         case (
@@ -97,6 +105,8 @@ def narrow(node: Node, needed: Names) -> Node:
                 return Group(pattern, keys, kept)  # COUNT(DISTINCT *) compares whole solutions
             inner = names(keys).union(*(used(aggregate) for _, aggregate in kept))
             return Group(narrow(pattern, inner), keys, kept)
+        case Runs(pattern) | Events(pattern):
+            return replace(node, pattern=narrow(pattern, in_scope(pattern)))
         case Recent(pattern, within, group, aggregates):
             kept = tuple(item for item in aggregates if item[0].name in needed)
             # Its solutions are a set: with fewer variables there could be fewer of them.

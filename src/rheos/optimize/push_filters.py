@@ -14,6 +14,7 @@ from rheos.algebra.chains import conjunction, filtered
 from rheos.algebra.expressions import Call, Expression
 from rheos.algebra.nodes import (
     BGP,
+    AllenJoin,
     Distinct,
     EqJoin,
     EqLeftJoin,
@@ -39,7 +40,7 @@ from rheos.optimize.statistics import Statistics
 VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
 # The interval of a solution of these is made of two others.
-JOINS = (Join, LeftJoin, SeqJoin, SeqRightJoin, EqJoin, EqLeftJoin)
+JOINS = (Join, LeftJoin, SeqJoin, SeqRightJoin, EqJoin, EqLeftJoin, AllenJoin)
 
 
 def push_filters(query: Query, statistics: Statistics) -> Query:
@@ -89,7 +90,7 @@ def operands_for(condition: Expression, node: Node) -> tuple[str, ...]:
         return ()
     reads = used(condition)
     match node:
-        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right):
+        case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
             if decided_by(reads, left, right):
                 return ("left",)
             return ("right",) if decided_by(reads, right, left) else ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rheos.algebra.expressions import Expression
 from rheos.algebra.nodes import (
+    AllenJoin,
     EqLeftJoin,
     Extend,
     Filter,
@@ -16,6 +17,7 @@ from rheos.algebra.nodes import (
     Node,
     OrderBy,
     Recent,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     StreamPattern,
@@ -41,7 +43,9 @@ def at_end(node: Node, *, static: bool = False) -> Numbers:
     the events before it may be the last ones of the solution.
     """
     match node:
-        case SeqJoin(left, right) | SeqRightJoin(left, right):
+        case AllenJoin("FINISHES", left, right):
+            return at_end(left, static=static) | at_end(right, static=static)
+        case SeqJoin(left, right) | SeqRightJoin(left, right) | AllenJoin(_, left, right):
             return _followed(left, right, static) | at_end(right, static=static)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return at_end(pattern, static=static) | _asked(condition)
@@ -74,11 +78,11 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
         case SeqRightJoin(left, right, condition):
             return inside(right) | numbers(left) | _asked(condition)
         case SeqJoin(left, right, between) if between is not None:
-            both = numbers(left) | numbers(right)
-            return inside(left) | inside(right) | numbers(between) | (both - single)
+            both = (numbers(left) | numbers(right)) - single if node.alike else NONE
+            return inside(left) | inside(right) | numbers(between) | both
         case Minus(left, right):
             return inside(left) | numbers(right)
-        case Recent(pattern):
+        case Recent(pattern) | Runs(pattern):
             return numbers(pattern)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return inside(pattern) | _asked(condition)
@@ -88,13 +92,15 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
 def unsettled(node: Node) -> Numbers:
     """The patterns of which it matters that no event ends at the same time as the solution."""
     match node:
-        case SeqJoin(_, right) | SeqRightJoin(_, right):
+        case AllenJoin("FINISHES", left, right):
+            return unsettled(left) | unsettled(right)
+        case SeqJoin(_, right) | SeqRightJoin(_, right) | AllenJoin(_, _, right):
             return unsettled(right)
         case LeftJoin(left, right, condition) | EqLeftJoin(left, right, condition):
             return unsettled(left) | at_end(right) | _asked(condition)
         case Minus(left, right):
             return unsettled(left) | at_end(right)
-        case Recent(pattern):
+        case Recent(pattern) | Runs(pattern):
             return at_end(pattern)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             return unsettled(pattern) | _asked(condition)

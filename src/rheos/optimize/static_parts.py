@@ -17,6 +17,7 @@ from rheos.algebra.entailment import Schema, schema_of, unnamed
 from rheos.algebra.expressions import Call, Constant, Expression
 from rheos.algebra.nodes import (
     BGP,
+    AllenJoin,
     Dataset,
     EqJoin,
     EqLeftJoin,
@@ -156,7 +157,9 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | TableScan)
-    assert not isinstance(node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | Pairs)  # not of CQELS-QL
+    assert not isinstance(
+        node, SeqJoin | SeqRightJoin | EqJoin | EqLeftJoin | AllenJoin | Pairs
+    )  # not of CQELS-QL
     return replace(node, pattern=rewrite(node.pattern))
 
 

@@ -60,7 +60,7 @@ def _joined(node: Node, absent: str) -> Node | None:
             # What the interruption shares with the others has to be known from the last of them.
             known = in_scope(between) & in_scope(left) <= in_scope(right)
             if alike and named and known and all(map(_simple, (left, between, right))):
-                return _filtered(replace(inner, between=between), conditions)
+                return _filtered(replace(inner, between=between, alike=True), conditions)
     return None
 
 

@@ -42,11 +42,12 @@ class Answers(NamedTuple):
 
 class Span(NamedTuple):
     """What a query is evaluated on: the times after one and up to another, and of each stream the number of
-    elements that came before the query was registered."""
+    elements that came before the query was registered. If it is `over`, all its streams have ended."""
 
     after: int
     until: int
     unseen: tuple[tuple[str, int], ...] = ()
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Operator(ABC):
 
     language: str
     occurs = False  # its answers have intervals: a start and an end
+    late = False  # it is known only later than they end that there are some of its answers
     view = False  # it shows what is, rather than reporting all that was
     names_streams = True  # it needs the streams that it reads to be there; otherwise it reads what there is
     unbounded = False  # nothing bounds what it has to remember

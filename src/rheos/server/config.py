@@ -24,7 +24,7 @@ from msgspec import Struct, field
 
 from rheos import durations
 from rheos.addresses import AddressError, Allowed, address, allowed_place
-from rheos.algebra.streams import PhysicalWindow, Window
+from rheos.algebra.streams import MovingWindow, PhysicalWindow
 from rheos.errors import RheosError
 from rheos.server import models, sinks, windows
 from rheos.server.limits import Limits
@@ -140,7 +140,7 @@ class StreamConfig:
     lateness: int = 0
     idle: float | None = None
     follow: bool = False
-    window: Window | None = None
+    window: MovingWindow | None = None
     ahead: int | Literal["auto"] | None = "auto"
     mapping: Mapping | None = None
     time: str | None = None
@@ -179,7 +179,7 @@ class Config(Common, frozen=True, kw_only=True):
     """All that a server is told. The folder `state` holds everything that survives the process."""
 
     state: Path = Path("rheos-state")
-    window: Window = DEFAULT_WINDOW
+    window: MovingWindow = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
     graphs: Table[str, str] = field(default_factory=dict)
     load_folder: Path | None = None

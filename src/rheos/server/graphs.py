@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pyoxigraph as ox
 
-from rheos.algebra.streams import Window
+from rheos.algebra.streams import MovingWindow
 from rheos.answers.continuous import time_text
 from rheos.server import windows
 from rheos.server.views import Content, Triple
@@ -53,7 +53,7 @@ def date_time(moment: int) -> ox.Literal:
 
 
 def s_graph(
-    iri: str, stream: str, window: Window, content: Content | None, expires: int, format: ox.RdfFormat
+    iri: str, stream: str, window: MovingWindow, content: Content | None, expires: int, format: ox.RdfFormat
 ) -> bytes:
     """The s-graph of a window. `iri` is its own; the IRIs of moments begin with the IRI of the `stream`."""
     graph = ox.NamedNode(iri)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rheos.algebra.streams import Window
+from rheos.algebra.streams import MovingWindow
 from rheos.engine import Engine
 from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.runtime.driver.handle import Handle
@@ -279,12 +279,12 @@ class Host:
         query = self.queries.get(name)
         return None if query is None else query.stream
 
-    def window_of(self, name: str) -> Window:
+    def window_of(self, name: str) -> MovingWindow:
         """The window of a stream for clients that do not choose one."""
         stream = self.streams.get(name)
         return (stream.config.window if stream else None) or self.config.window
 
-    def view(self, name: str, window: Window | None) -> View | None:
+    def view(self, name: str, window: MovingWindow | None) -> View | None:
         """A window on a stream; None if there is no such stream."""
         iri = self.stream_iri(name)
         own = self.window_of(name)
@@ -488,7 +488,7 @@ class Host:
 
     # --- views ---------------------------------------------------------------------------------------
 
-    def _open_view(self, name: str, iri: str, window: Window | None) -> None:
+    def _open_view(self, name: str, iri: str, window: MovingWindow | None) -> None:
         self.views.open(name, iri, window or self.config.window, lasting=True)
 
     def _open_view_of(self, query: Query) -> None:

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rheos.algebra.streams import LogicalWindow, Window
+from rheos.algebra.streams import LogicalWindow, MovingWindow
 from rheos.answers.continuous import time_text
 from rheos.server import graphs, windows
 from rheos.server.caching import Version, tag_of
@@ -106,7 +106,7 @@ class Linked:
             raise not_held(name, moment)
         return found, sorted({triple for _, content in found for triple in content.moments[moment]})
 
-    async def _read_stream(self, request: Request, window: Window | None) -> Response:
+    async def _read_stream(self, request: Request, window: MovingWindow | None) -> Response:
         name = self.known(request.path_params["name"])
         media = acceptable(request, RDF)
         view, content = await self.view(name, window)
@@ -130,7 +130,7 @@ class Linked:
         content.bodies[f"{path} {media}"] = body
         return body, Version(tag_of(body), content.at, expires, content.same_second)
 
-    async def view(self, name: str, window: Window | None) -> tuple[View, Content | None]:
+    async def view(self, name: str, window: MovingWindow | None) -> tuple[View, Content | None]:
         """A view and its content. The first client that asks for a view waits a little for its content."""
         view = await run_in_threadpool(self.host.view, name, window)
         if view is None:
@@ -164,7 +164,7 @@ def window_path(request: Request) -> str:
     return f"physical/{size}" if step is None else f"logical/{size}/{step}"
 
 
-def read_window(request: Request) -> Window:
+def read_window(request: Request) -> MovingWindow:
     try:
         return windows.read(window_path(request))
     except ValueError as error:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.streams import LogicalWindow, MovingWindow, PhysicalWindow
 from rheos.answers.continuous import EPOCH, Answer
 from rheos.durations import UNITS
 from rheos.engine import Engine
@@ -58,7 +58,7 @@ class Content:
             found.setdefault(moment, []).append((triple[0], triple[1], triple[2]))
         return found
 
-    def expires(self, window: Window) -> int:
+    def expires(self, window: MovingWindow) -> int:
         """When the window will move. A physical window moves with the next triple, which is expected after
         the average time between the others."""
         if isinstance(window, LogicalWindow):
@@ -74,7 +74,7 @@ class View:
 
     stream: str
     iri: str
-    window: Window
+    window: MovingWindow
     lasting: bool
     handle: Handle | None = None
     content: Content | None = None
@@ -99,7 +99,7 @@ class Views:
         self._lock = threading.RLock()
         self._views: dict[str, View] = {}
 
-    def open(self, stream: str, iri: str, window: Window, *, lasting: bool = False) -> View:
+    def open(self, stream: str, iri: str, window: MovingWindow, *, lasting: bool = False) -> View:
         """The view of a window. It is registered when a client asks for it for the first time."""
         wanted = View(stream, iri, window, lasting)
         with self._lock:
@@ -123,7 +123,7 @@ class Views:
             self._engine.streaming.ask_for_batch()
         return wanted
 
-    def _check(self, window: Window) -> None:
+    def _check(self, window: MovingWindow) -> None:
         """Everybody may choose windows, so their size and number have limits."""
         limits = self._limits
         if sum(not view.lasting for view in self._views.values()) >= limits.views:

@@ -8,7 +8,7 @@ import re
 import pyoxigraph as ox
 
 from rheos import durations
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.streams import LogicalWindow, MovingWindow, PhysicalWindow
 from rheos.terms import XSD
 
 SLD = "http://www.streaminglinkeddata.org/schema#"
@@ -18,7 +18,7 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 _MILLISECOND = 1000
 
 
-def read(path: str) -> Window:
+def read(path: str) -> MovingWindow:
     """Read a window from a path. ValueError says what is wrong."""
     match path.split("/"):
         case ["physical", size]:
@@ -46,7 +46,7 @@ def logical(size: str, step: str) -> LogicalWindow:
     return LogicalWindow(length, move)
 
 
-def path_of(window: Window) -> str:
+def path_of(window: MovingWindow) -> str:
     """The path of a window. The same window always has the same path."""
     match window:
         case PhysicalWindow(triples):
@@ -56,7 +56,7 @@ def path_of(window: Window) -> str:
             return f"logical/{durations.to_xsd(length)}/{move}"
 
 
-def view_text(name: str, stream: str, window: Window) -> str:
+def view_text(name: str, stream: str, window: MovingWindow) -> str:
     """The C-SPARQL query of a view: it selects the triples in a window, each with its time."""
     match window:
         case PhysicalWindow(triples):
@@ -69,7 +69,7 @@ def view_text(name: str, stream: str, window: Window) -> str:
     )
 
 
-def kind_of(window: Window) -> ox.NamedNode:
+def kind_of(window: MovingWindow) -> ox.NamedNode:
     match window:
         case PhysicalWindow():
             return ox.NamedNode(SLD + "physical")
@@ -77,7 +77,7 @@ def kind_of(window: Window) -> ox.NamedNode:
             return ox.NamedNode(SLD + ("logicalTumbling" if length == step else "logicalSliding"))
 
 
-def size_of(window: Window) -> ox.Literal:
+def size_of(window: MovingWindow) -> ox.Literal:
     match window:
         case PhysicalWindow(triples):
             return ox.Literal(str(triples), datatype=ox.NamedNode(XSD + "integer"))

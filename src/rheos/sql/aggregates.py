@@ -67,6 +67,14 @@ def aggregate(aggregate: Aggregate, scope: Scope, above: Groups, variables: Sequ
     term = once(scope, value.term)
     if aggregate.name == "COUNT":
         return integer(above, above.collect(count(term), None, [term] if aggregate.distinct else None)).term
+    if aggregate.name in ("FIRST", "LAST"):
+        # Of a run, in which no two end together. An unbound value counts: no term is an empty string.
+        assert scope.interval is not None
+        ends = [once(scope, scope.interval[1])]
+        found = above.collect(
+            first_by(scope.dialect, f"COALESCE({term}, '')", ends, aggregate.name == "LAST")
+        )
+        return f"NULLIF({found}, '')"
     chosen = Choice(above, f"{term} IS NOT NULL", [term] if aggregate.distinct else None)
     match aggregate.name:
         case "SUM" | "AVG" as name:

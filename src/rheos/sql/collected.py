@@ -64,6 +64,10 @@ def least(what: str) -> Collected:
     return _same_again("min", what)
 
 
+def greatest(what: str) -> Collected:
+    return _same_again("max", what)
+
+
 def first_by(dialect: Dialect, value: str, keys: Sequence[str], descending: bool) -> Collected:
     """The value whose keys come first, or last; a part keeps the keys of its own as well."""
     extreme = "max" if descending else "min"

@@ -48,6 +48,11 @@ class WindowTable:
     def names(self) -> str:
         return f"{self.table}_names"
 
+    @property
+    def events(self) -> str:
+        """The table of all its elements with their intervals: as the window itself, and start."""
+        return f"{self.table}_events"
+
 
 @dataclass(frozen=True)
 class Context:
@@ -58,7 +63,7 @@ class Context:
     (`window`, a term) or of every window at once (`window_key`). `environment` maps the variables of a row
     outside, which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous
     query, which is `timed` if it asks for the time of its triples. One on arrivals is `ticking`: it has
-    stream patterns.
+    stream patterns. Inside WINDOW, solutions may have intervals, those of `events`.
     """
 
     dataset: Dataset | None
@@ -71,6 +76,7 @@ class Context:
     environment: Mapping[str, Key] = field(default_factory=dict)
     timed: bool = False
     ticking: bool = False
+    events: bool = False
 
     @property
     def by_instant(self) -> bool:

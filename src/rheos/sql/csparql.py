@@ -44,8 +44,11 @@ def window_name(number: int) -> str:
     return f"window_{number}"
 
 
-def compile_csparql(query: CSparqlQuery, dialect: Dialect) -> CSparqlStatement:
-    compiler = Compiler(dialect)
+def compile_csparql(
+    query: CSparqlQuery, dialect: Dialect, kind: type[Compiler] = Compiler
+) -> CSparqlStatement:
+    """The statement of a query, by a compiler of that kind."""
+    compiler = kind(dialect)
     windows = tuple(
         WindowTable(window_name(number), window.stream, window.named, window.name)
         for number, window in enumerate(query.windows, start=1)

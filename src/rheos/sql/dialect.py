@@ -341,6 +341,11 @@ class Dialect(ABC):
         rows with none are lost."""
 
     @abstractmethod
+    def far_apart(self, columns: Sequence[str]) -> str:
+        """A whole number that is the same where the columns are. Two that differ do so by more than any two
+        times, in microseconds, can."""
+
+    @abstractmethod
     def each(self, values: Sequence[str]) -> str:
         """In a SELECT list, a column that has each of some values in a row of its own."""
 

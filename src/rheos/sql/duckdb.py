@@ -229,6 +229,9 @@ class DuckDB(Dialect):
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
         return f"{item}, unnest(range({start}, {end})) AS {alias}({column})"
 
+    def far_apart(self, columns: Sequence[str]) -> str:
+        return f"CAST(hash({', '.join(columns)}) AS HUGEINT) * {2**62}"
+
     def each(self, values: Sequence[str]) -> str:
         return f"unnest([{', '.join(values)}])"
 

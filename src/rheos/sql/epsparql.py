@@ -17,6 +17,7 @@ from textwrap import indent
 
 from rheos.algebra.expressions import Aggregate, Variable
 from rheos.algebra.nodes import (
+    AllenJoin,
     Ask,
     Construct,
     Distinct,
@@ -29,6 +30,7 @@ from rheos.algebra.nodes import (
     Pairs,
     Query,
     Recent,
+    Runs,
     Select,
     SeqJoin,
     SeqRightJoin,
@@ -39,6 +41,7 @@ from rheos.algebra.variables import certain, in_scope, is_number_name, number_na
 from rheos.optimize.durations import condition_bound
 from rheos.optimize.events import always_occurs
 from rheos.sql.aggregates import aggregate as aggregate_sql
+from rheos.sql.allen import allen_join
 from rheos.sql.collected import least
 from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.context import Context
@@ -47,8 +50,19 @@ from rheos.sql.expressions import condition as condition_sql
 from rheos.sql.grouped import Sliding, Whole
 from rheos.sql.joins import Pair
 from rheos.sql.patterns import Compiler, match_pattern
-from rheos.sql.relation import OCCURRENCE, TIMELESS, Key, Relation, clause_name, nested, pairs_name, select
+from rheos.sql.relation import (
+    KNOWN,
+    OCCURRENCE,
+    TIMELESS,
+    Key,
+    Relation,
+    clause_name,
+    nested,
+    pairs_name,
+    select,
+)
 from rheos.sql.rows import Rows
+from rheos.sql.runs import runs
 from rheos.sql.statement import TRIPLE, template_triples
 
 STARTING, ENDING = OCCURRENCE
@@ -63,6 +77,7 @@ class EPSparqlStatement:
     columns: tuple[str, ...]
     unordered: str  # the same in any order
     asks: bool = False
+    late: bool = False  # before all it has when it is known that there is a solution, then start and end
 
 
 @dataclass
@@ -79,6 +94,8 @@ class DetectingCompiler(Compiler):
                 return pairs(node, self)
             case SeqJoin(between=between) if between is not None:
                 return uninterrupted(node, between, context, self)
+            case AllenJoin():
+                return allen_join(node, context, self)
             case SeqJoin() | EqJoin() | Join():
                 return timed_join(node, context, self)
             case LeftJoin(left, right) | EqLeftJoin(left, right):
@@ -89,6 +106,8 @@ class DetectingCompiler(Compiler):
                 return without(node, context, self)
             case Recent():
                 return recent(node, context, self)
+            case Runs():
+                return runs(node, context, self)
         return super().relation(node, context)
 
 
@@ -100,6 +119,8 @@ def compile_epsparql(
     context = Context(query.dataset)
     relation = compiler.node(pattern, context)
     rows = compiler.fresh("r")
+    if relation.late:
+        return late_statement(query, relation, compiler)
     # What an aggregate was over may have ended before.
     new = [f"{rows}.{ENDING} > (SELECT after FROM batch)"]
     names: tuple[str, ...]
@@ -134,6 +155,36 @@ def compile_epsparql(
     statement = select(chosen, nested(sql, "answers"), tail=f"ORDER BY {', '.join(order)}")
     unordered = select(chosen, nested(sql, "answers"))
     return EPSparqlStatement(statement, names, unordered, isinstance(query.form, Ask))
+
+
+def late_statement(query: Query, relation: Relation, compiler: Compiler) -> EPSparqlStatement:
+    """The statement for solutions that become known in a batch, whenever they ended. What may be found in
+    several ways is known with the first. When all streams have ended, at the time `last`, all is known."""
+    rows, null = compiler.fresh("r"), compiler.dialect.null
+    names = query.form.variables if isinstance(query.form, Select) else ()
+    shown = [compiler.column(name) for name in names]
+    columns = [
+        f"{rows}.{column}" if name in relation.variables else f"{null} AS {column}"
+        for name, column in zip(names, shown, strict=True)
+    ]
+    times = [f"{rows}.{column}" for column in OCCURRENCE]
+    by = [*times, *(column for column in columns if column.startswith(f"{rows}."))]
+    first = f"min({rows}.{KNOWN})"
+    over = "(SELECT last FROM batch)"
+    new = [f"{first} > (SELECT after FROM batch)"]
+    new.append(f"({first} <= (SELECT until FROM batch) OR {over} IS NOT NULL)")
+    found = select(
+        [f"least({first}, COALESCE({over}, {first})) AS {KNOWN}", *times, *columns],
+        nested(relation.sql, rows),
+        tail=f"GROUP BY {', '.join(by)}\nHAVING {all_of(new)}",
+    )
+    asks = not isinstance(query.form, Select)
+    heads = [f"answers.{column}" for column in (KNOWN, *OCCURRENCE)]
+    chosen = [*heads, "TRUE AS found"] if asks else [*heads, *(f"answers.{column}" for column in shown)]
+    order = [*heads, *(f"answers.{column} NULLS FIRST" for column in shown)]
+    unordered = select(chosen, nested(found, "answers"))
+    sql = f"{unordered}\nORDER BY {', '.join(order)}"
+    return EPSparqlStatement(sql, ("found",) if asks else tuple(names), unordered, asks, late=True)
 
 
 def identity(name: str, relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
@@ -176,7 +227,10 @@ def pairs(node: Pairs, compiler: Compiler) -> Relation:
     )
 
 
-def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler) -> Relation:
+def timed_join(
+    node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler, *, gap: bool = False
+) -> Relation:
+    """The join of two sides; of a sequence, if asked for, also with the `gap` between both."""
     left, right = compiler.node(node.left, context), compiler.node(node.right, context)
     pair = Pair.of(left, right, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -203,9 +257,10 @@ def timed_join(node: Join | SeqJoin | EqJoin, context: Context, compiler: Detect
             conditions.append(f"{first}.stretch = {second}.stretch")
             if both:
                 conditions.append(f"{first}.stretch = {stretch(last, bound, compiler)}")
-    sql = select(pair.columns(), pair.source("JOIN", conditions))
+    between = [f"{first}.{ENDING} AS gap_after", f"{second}.{STARTING} AS gap_until"] if gap else []
+    sql = select([*pair.columns(), *between], pair.source("JOIN", conditions))
     occurs = left.occurs or right.occurs
-    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs)
+    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=occurs, late=pair.late)
 
 
 def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler) -> Relation:
@@ -214,8 +269,11 @@ def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: Dete
     start of those that ended before it, or one like it, started."""
     left, right = compiler.node(node.left, context), compiler.node(node.right, context)
     other = compiler.node(between, context)
-    left = with_extreme(left, f"MIN({ENDING})", STARTING, "earliest", compiler)
-    right = with_extreme(right, f"MAX({STARTING})", ENDING, "latest", compiler)
+    if not known_from(right, left, other):
+        return not_interrupted(node, other, context, compiler)
+    earliest, latest = (f"MIN({ENDING})", f"MAX({STARTING})") if node.alike else (ENDING, STARTING)
+    left = with_extreme(left, earliest, STARTING, "earliest", compiler)
+    right = with_extreme(right, latest, ENDING, "latest", compiler)
     rows, shared = compiler.fresh("r"), {compiler.column(name) for name in other.shared(right)}
     columns = [*OCCURRENCE, *map(compiler.column, right.variables)]
     events = select(
@@ -246,14 +304,39 @@ def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: Dete
             )
             conditions.append(f"{first}.stretch = {second}.stretch")
     sql = select(pair.columns(), pair.source("JOIN", conditions))
-    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=True)
+    return Relation(sql, pair.variables, certain(node), pair.keys, occurs=True, late=pair.late)
+
+
+def known_from(right: Relation, left: Relation, other: Relation) -> bool:
+    """Whether what lies between two sides shares nothing with the left that the right does not tell."""
+    if right.keys:
+        return False  # to tell them apart is left to the join
+    sure = right.certain & other.certain
+    return set(other.shared(left)) <= sure and set(other.shared(right)) <= sure
+
+
+def not_interrupted(
+    node: SeqJoin, other: Relation, context: Context, compiler: DetectingCompiler
+) -> Relation:
+    """The pairs of a sequence without those that something lies between."""
+    joined = timed_join(node, context, compiler, gap=True)
+    pair = Pair.of(joined, other, context, compiler)
+    first, second = pair.left_alias, pair.right_alias
+    conditions = pair.conditions()
+    conditions += [f"{second}.{STARTING} > {first}.gap_after", f"{second}.{ENDING} < {first}.gap_until"]
+    columns = [f"{first}.{column}" for column in joined.carried]
+    columns += [f"{first}.{compiler.column(name)}" for name in joined.variables]
+    return joined.unsorted(select(columns, pair.source(compiler.dialect.anti_join, conditions)))
 
 
 def with_extreme(relation: Relation, extreme: str, time: str, name: str, compiler: Compiler) -> Relation:
-    """The rows with the first or the last of one time among those that have the other and bind the same."""
+    """The rows with the first or the last of one time among those that have the other and bind the same; or
+    with their own."""
     columns = [*OCCURRENCE, *map(compiler.column, relation.variables)]
-    same = ", ".join([time, *map(compiler.column, relation.variables)])
-    found = f"{extreme} OVER (PARTITION BY {same}) AS {name}"
+    if extreme not in OCCURRENCE:
+        same = ", ".join([time, *map(compiler.column, relation.variables)])
+        extreme += f" OVER (PARTITION BY {same})"
+    found = f"{extreme} AS {name}"
     return relation.with_sql(select([*columns, found], nested(relation.sql, compiler.fresh("r"))))
 
 
@@ -310,7 +393,7 @@ def optional(
         )
         conditions.append(f"{first}.stretch = {second}.stretch")
     sql = select(pair.columns(outer=True), pair.source("LEFT JOIN", conditions))
-    return Relation(sql, pair.variables, left.certain, left.keys, occurs=left.occurs)
+    return Relation(sql, pair.variables, left.certain, left.keys, occurs=left.occurs, late=left.late)
 
 
 def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relation:

@@ -18,7 +18,18 @@ from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, OCCURRENCE, TIMELESS, Key, Relation, nested, select
+from rheos.sql.relation import (
+    BUCKET,
+    INSTANT,
+    INTERVAL,
+    KNOWN,
+    OCCURRENCE,
+    TIMELESS,
+    Key,
+    Relation,
+    nested,
+    select,
+)
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
@@ -125,6 +136,8 @@ class Pair:
         keys += intersection([alias for side, alias in sides if side.valid])
         if self.interval is not None:
             keys += [f"{time} AS {column}" for time, column in zip(self.interval, OCCURRENCE, strict=True)]
+        if self.late:
+            keys.append(f"{self.known} AS {KNOWN}")
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
@@ -145,6 +158,22 @@ class Pair:
             if name in self.variables and name in self.left.certain | self.right.certain:
                 return rank, self.value(name)
         return None
+
+    @property
+    def late(self) -> bool:
+        return self.left.late or self.right.late
+
+    @property
+    def known(self) -> str:
+        """When it is known that there is the merged solution: when both are. What occurs is known at its end;
+        nothing that is optional is known later."""
+        sides = ((self.left, self.left_alias), (self.right, self.right_alias))
+        times = [
+            f"COALESCE({alias}.{KNOWN if side.late else OCCURRENCE[1]}, {TIMELESS[1]})"
+            for side, alias in sides
+            if side.occurs
+        ]
+        return f"greatest({', '.join(times)})" if len(times) > 1 else times[0]
 
     @property
     def interval(self) -> tuple[str, str] | None:
@@ -280,6 +309,7 @@ def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Comp
     """The rows of relations that have the same keys; what one does not bind is NULL in its rows."""
     valid = any(operand.valid for operand in operands)
     occurs = any(operand.occurs for operand in operands)
+    late = any(operand.late for operand in operands)
     variables = tuple(dict.fromkeys(name for operand in operands for name in operand.variables))
     parts = []
     for operand in operands:
@@ -288,12 +318,14 @@ def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Comp
             columns += [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
         if occurs and not operand.occurs:
             columns += [f"{time} AS {column}" for time, column in zip(TIMELESS, OCCURRENCE, strict=True)]
+        if late and not operand.late:
+            columns.append(f"{OCCURRENCE[1] if operand.occurs else TIMELESS[1]} AS {KNOWN}")
         for name in variables:
             column = compiler.column(name)
             columns.append(column if name in operand.variables else f"{compiler.absent(name)} AS {column}")
         parts.append(select(columns, nested(operand.sql, compiler.fresh("u"))))
     sql = "\nUNION ALL\n".join(parts)
-    return Relation(sql, variables, certain, operands[0].keys, valid=valid, occurs=occurs)
+    return Relation(sql, variables, certain, operands[0].keys, valid=valid, occurs=occurs, late=late)
 
 
 def flatten(node: Node) -> list[Node]:

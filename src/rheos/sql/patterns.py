@@ -10,10 +10,12 @@ from rheos.algebra.expressions import Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
+    AllenJoin,
     Broadcast,
     Distinct,
     EqJoin,
     EqLeftJoin,
+    Events,
     Extend,
     Filter,
     Graph,
@@ -32,6 +34,7 @@ from rheos.algebra.nodes import (
     Project,
     Recent,
     Reduced,
+    Runs,
     SeqJoin,
     SeqRightJoin,
     Slice,
@@ -152,7 +155,17 @@ class Compiler:
                 return solutions.sliced(node, context, self)
             case Reduced(pattern) | Broadcast(pattern):
                 return self.node(pattern, context)
-            case SeqJoin() | SeqRightJoin() | EqJoin() | EqLeftJoin() | Recent() | Pairs():
+            case (
+                SeqJoin()
+                | SeqRightJoin()
+                | EqJoin()
+                | EqLeftJoin()
+                | AllenJoin()
+                | Recent()
+                | Runs()
+                | Events()
+                | Pairs()
+            ):
                 raise AssertionError(f"the relations of this compiler have no intervals of events: {node}")
 
 
@@ -329,7 +342,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
 
 
 def bound_to_key(node: Graph, key: str, context: Context, each: Context, compiler: Compiler) -> Relation:
-    """The pattern in each of the graphs, or windows, that a key stands for, which the variable is bound to."""
+    """The pattern in each of the graphs, or windows, that a key stands for; the variable is bound to it."""
     assert isinstance(node.name, Variable)
     name = node.name.name
     inner = compiler.node(node.pattern, each)

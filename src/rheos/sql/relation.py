@@ -27,6 +27,8 @@ INTERVAL = ("valid_from", "valid_until")
 # alone took none: it starts after all times and ends before them, and so adds nothing to what it joins.
 OCCURRENCE = ("starting", "ending")
 TIMELESS = (str(2**62), str(-(2**62)))
+# The column of the time at which it is known that there is a solution, where that is after its end.
+KNOWN = "known"
 # The key of a relation on arrivals: a stretch of ticks. Only rows of the same stretch are joined, so that not
 # everything is paired that ever met; a row that is valid in several stretches is there in each of them.
 BUCKET = Key("bucket")
@@ -58,7 +60,8 @@ class Relation:
     `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. The
     columns that `sort` names stay hidden and are only kept to order by; `sorted_by` are the variables that
     they were computed from. A relation that is `valid` for intervals only has them in the columns INTERVAL;
-    one whose solutions `occur` has their times in the columns OCCURRENCE.
+    one whose solutions `occur` has their times in the columns OCCURRENCE, and if they are known `late`, also
+    the column KNOWN. It may have `more` columns that only the operator above it knows.
     """
 
     sql: str
@@ -70,13 +73,16 @@ class Relation:
     numeric: frozenset[str] = frozenset()
     valid: bool = False
     occurs: bool = False
+    late: bool = False
+    more: tuple[str, ...] = ()
 
     @property
     def carried(self) -> list[str]:
-        """The columns that are neither variables nor part of the order: keys, interval, occurrence."""
+        """The columns that are neither variables nor part of the order: keys, and all times."""
         columns = [key.column for key in self.keys]
         columns += INTERVAL if self.valid else ()
-        return columns + list(OCCURRENCE if self.occurs else ())
+        columns += OCCURRENCE if self.occurs else ()
+        return columns + ([KNOWN] if self.late else []) + list(self.more)
 
     def shared(self, other: Relation) -> list[str]:
         """The variables of both, in this one's order."""

@@ -203,6 +203,9 @@ class Spark(Dialect):
         numbers = f"sequence(CAST({start} AS BIGINT), CAST({end} AS BIGINT) - 1)"
         return f"{item}\nLATERAL VIEW explode({numbers}) {alias} AS {column}"
 
+    def far_apart(self, columns: Sequence[str]) -> str:
+        return f"CAST(xxhash64({', '.join(columns)}) AS DECIMAL(38, 0)) * {2**62}"
+
     def each(self, values: Sequence[str]) -> str:
         return f"explode(array({', '.join(values)}))"
 

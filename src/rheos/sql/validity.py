@@ -15,7 +15,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from rheos.sql.conditions import all_of
-from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Key, Relation, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, OCCURRENCE, Key, Relation, nested, select
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -49,6 +49,7 @@ def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Re
     # What is valid in several buckets is there in each for the ticks of that; the tick then says it all.
     others = tuple(key for key in relation.keys if key != BUCKET)
     kept = [key.column for key in others]
+    kept += OCCURRENCE if relation.occurs else ()
     kept += [compiler.column(name) for name in relation.variables]
     kept += [item.column for item in relation.sort]
     columns = [f"{instants}.{INSTANT.column}", *(f"{rows}.{column}" for column in kept)]

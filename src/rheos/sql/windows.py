@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.sql.conditions import all_of, same
 from rheos.sql.dialect import Dialect
 from rheos.sql.relation import INTERVAL, nested, select
@@ -59,6 +59,7 @@ def seen_sql(elements: str, unseen: int, more: Sequence[str] = ()) -> str:
 def bounds(window: Window) -> tuple[str, str, str]:
     """Where an element comes in, where it leaves, and where the same triple comes in again (or NULL): each
     the end of a window, in time or in triples."""
+    assert not isinstance(window, SessionWindow)
     if isinstance(window, LogicalWindow):
         column, length, delay = "time", window.range, window.delay
     else:
@@ -69,6 +70,42 @@ def bounds(window: Window) -> tuple[str, str, str]:
         next_multiple(f"({column} + {length + delay})", window.step),
         next_multiple(f"(next_{column}{later})" if later else f"next_{column}", window.step),
     )
+
+
+def sessions_sql(window: SessionWindow, elements: str, after: int, until: int) -> str:
+    """The sessions that are over in a span, by element: the place of that, when the session is over, and its
+    number. Sessions are numbered in the order of their ends, those that end together by their subjects.
+    """
+    parts = "PARTITION BY s " if window.by_subject else ""
+    ordered = f"{parts}ORDER BY time, place"
+    begins = f"CASE WHEN time - lag(time) OVER ({ordered}) <= {window.gap} THEN 0 ELSE 1 END AS begins"
+    seen = select(["s", "time", "place", begins], elements, [f"time <= {until}"])
+    so_far = f"{ordered} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    counted = select(["s", "time", "place", f"sum(begins) OVER ({so_far}) AS turn"], nested(seen, "e"))
+    of_session = "PARTITION BY s, turn" if window.by_subject else "PARTITION BY turn"
+    over = select(
+        ["s", "place", f"max(time) OVER ({of_session}) + {window.gap} AS over"], nested(counted, "e")
+    )
+    number = f"dense_rank() OVER (ORDER BY over{', s' if window.by_subject else ''}) AS session"
+    return select(["place", "over", number], nested(over, "e"), [f"over > {after}", f"over <= {until}"])
+
+
+def session_moves_sql(number: int, sessions: str) -> str:
+    """The instants of sessions, as rows of a timeline."""
+    columns = ["over AS time", f"{number} AS turn", "session AS ending", "1 AS tick"]
+    return select(columns, sessions, distinct=True)
+
+
+def session_window_sql(sessions: str, elements: str, moves: str, more: Sequence[str] = ()) -> str:
+    """The rows of a window on sessions: each holds at the instant of its session alone. Of a triple that
+    comes several times in one, only the last is there."""
+    columns = [f"e.{name}" for name in (*more, *COLUMNS)]
+    columns += [f"m.instant AS {INTERVAL[0]}", f"m.instant + 1 AS {INTERVAL[1]}"]
+    source = (
+        f"{elements} AS e JOIN {sessions} AS x ON x.place = e.place JOIN {moves} AS m ON m.ending = x.session"
+    )
+    source += f" LEFT JOIN {sessions} AS n ON n.place = e.next_place"
+    return select(columns, source, ["n.session IS DISTINCT FROM x.session"])
 
 
 def window_sql(window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()) -> str:

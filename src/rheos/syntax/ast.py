@@ -269,11 +269,33 @@ class StreamPattern(Node):
 
 @dataclass(frozen=True, slots=True)
 class Temporal(Node):
-    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself."""
+    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself.
 
-    operator: str  # "SEQ" | "EQUALS" | "OPTIONALSEQ" | "EQUALSOPTIONAL"
-    left: Group | Union | Temporal
-    right: Group
+    With `without`, `{ ... } SEQ NOT { ... } SEQ { ... }`, at the place of the first.
+    """
+
+    operator: str  # SEQ, EQUALS, OPTIONALSEQ, EQUALSOPTIONAL, or one of Allen's relations, as in "MET BY"
+    left: Group | Union | Temporal | Run
+    right: Group | Run
+    without: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Node):
+    """`{ ... }+ AS (COUNT(*) AS ?n)`, or `{ ... }{2,5}` with the least and the most."""
+
+    pattern: Group
+    least: int
+    most: int | None
+    aggregates: tuple[Projection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limited(Node):
+    """`{ ... } SEQ { ... } WITHIN 10m`: what lasts no longer."""
+
+    pattern: Group | Union | Temporal | Run
+    within: Within
 
 
 # --- windows among the patterns (RSP-QL) ----------------------------------------------------------
@@ -289,7 +311,7 @@ class WindowPattern(Node):
 
 Pattern = (
     Triples | Group | Optional | Union | Minus | Graph | Service | Filter | Bind | Values | SubSelect
-    | StreamPattern | Temporal | WindowPattern
+    | StreamPattern | Temporal | Limited | Run | WindowPattern
 )  # fmt: skip
 
 
@@ -441,13 +463,21 @@ class PhysicalWindow(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionWindow(Node):
+    """`[SESSION 30s]`, or `[SESSION 30s PER SUBJECT]`: the longest that nothing comes in a session."""
+
+    gap: int
+    by_subject: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StreamClause(Node):
     """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window. In RSP-QL,
     `FROM NAMED WINDOW name ON <iri> [...]`."""
 
     iri: Name
     named: bool
-    window: LogicalWindow | PhysicalWindow | None
+    window: LogicalWindow | PhysicalWindow | SessionWindow | None
     name: Name | None = None
 
 

@@ -13,7 +13,7 @@ from rheos.syntax.measures import Measure, positive, triples
 from rheos.syntax.registration import check_registration
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-from rheos.syntax.windows import Window, WindowsBuilder, spelled_out
+from rheos.syntax.windows import Window, WindowsBuilder, check_sessions, spelled_out
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
@@ -149,6 +149,7 @@ _EXAMPLE = "FROM STREAM <iri> [RANGE 10m STEP 1m]"
 def check(query: ast.Query) -> None:
     """Raise a `Fault` at the first place where the query breaks a rule about streams."""
     check_registration(query, _EXAMPLE)
+    check_sessions(query)
     _graph_names(query)
     _timestamps(query)
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 _OF_CSPARQL = ("AGGREGATE", "TIMESTAMP", "COMPUTED", "COMPUTE")
 _OF_EPSPARQL = (
     "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", "GETDURATION", "GETSTARTTIME", "GETENDTIME", "WITHIN",
-    "CONSUMPTION",
+    "CONSUMPTION", "BEFORE", "AFTER", "MEETS", "MET", "OVERLAPS", "OVERLAPPED", "STARTS", "STARTED", "DURING",
+    "CONTAINS", "FINISHES", "FINISHED",
 )  # fmt: skip
 
 # What a query with windows reports, in C-SPARQL and RSP-QL.
@@ -96,7 +97,7 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
             continue  # FROM NAMED WINDOW :w ON STREAM :s, as RSP-JS writes it
         if word == "STREAM" and words[at - 1][0] in ("FROM", "NAMED"):
             yield (_WINDOW if words[at + 2][0] == "[" else _CLAUSE), index
-        elif word in _SHOWING:
+        elif word in _SHOWING and (word != "CONTAINS" or words[at + 1][0] == "{"):  # else it is a function
             yield word, index
         if word == "REGISTER":  # QUERY or STREAM and the name follow
             named = at + 2

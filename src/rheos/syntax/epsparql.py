@@ -8,23 +8,20 @@ from typing import Any, ClassVar, NoReturn
 from lark import Token
 
 from rheos.syntax import ast
-from rheos.syntax.measures import Measure, nanoseconds, positive
-from rheos.syntax.registration import RegistrationBuilder
+from rheos.syntax.events import SPELLED, EventsBuilder, happens, occurs
+from rheos.syntax.measures import Measure, nanoseconds
 from rheos.syntax.scope import aggregates, nodes
 from rheos.syntax.terms import Fault, position
-
-Combined = ast.Group | ast.Union | ast.Temporal
 
 _POLICIES: dict[str, ast.Consumption] = {
     "UNRESTRICTED": "unrestricted",
     "RECENT": "recent",
     "CHRONOLOGICAL": "chronological",
 }
-_INTERVAL = {"GETDURATION": "DURATION", "GETSTARTTIME": "STARTTIME", "GETENDTIME": "ENDTIME"}
 
 
-class EpSparqlBuilder(RegistrationBuilder):
-    """Adds SEQ and its like, the functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
+class EpSparqlBuilder(EventsBuilder):
+    """Adds SEQ and its like, functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
 
     DIALECT: ClassVar[str] = "epsparql"
 
@@ -62,56 +59,21 @@ class EpSparqlBuilder(RegistrationBuilder):
             return ast.Projection(left.position, left, right)
         raise Fault("AS needs a variable, as in (?sum / ?count AS ?average)", right.position)
 
-    # --- aggregates --------------------------------------------------------------------------------
+    # --- times -------------------------------------------------------------------------------------
 
-    def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, Any]:
-        if isinstance(length, ast.Literal):
-            return "within", ast.Within(position(keyword), length)
+    def within(self, length: Measure) -> int:
         # Rounding up loses nothing: of two ends that are whole microseconds, none lies in between.
-        size = -(-positive(length, "the time of WITHIN") // 1_000)
-        return "within", ast.Within(position(keyword), size)
+        return -(-super().within(length) // 1_000)
 
     def duration(self, *parts: Token) -> Measure:
         return nanoseconds(parts)
 
-    # --- patterns and functions --------------------------------------------------------------------
-
-    def group_or_union_graph_pattern(self, first: ast.Group, *rest: Any) -> Combined:  # type: ignore[override]
-        combined: Combined = first
-        for operator, right in zip(rest[::2], rest[1::2], strict=True):
-            if operator is None:
-                combined = _union(combined, right)
-            else:
-                combined = ast.Temporal(position(operator), operator.upper(), combined, right)
-        return combined
-
-    def combination(self, *operator: Token) -> Token | None:
-        return operator[0] if operator else None  # the grammar drops UNION
-
-    def call(self, name: Token, arguments: tuple[ast.Expression, ...]) -> ast.Call:
-        asked = _INTERVAL.get(name.upper())
-        if asked is None:
-            return super().call(name, arguments)
-        if arguments:
-            message = f"{name} takes no arguments; it is of the interval of the pattern that it stands in"
-            raise Fault(message, position(name))
-        return ast.Call(position(name), asked, ())
-
-
-def _union(left: Combined, right: ast.Group) -> ast.Union:
-    match left:
-        case ast.Union(options=options):
-            return ast.Union(left.position, (*options, right))
-        case ast.Temporal():
-            return ast.Union(left.position, (ast.Group(left.position, (left,)), right))
-        case ast.Group():
-            return ast.Union(left.position, (left, right))
+    def xsd_duration(self, text: Token) -> Measure:
+        where, length = super().xsd_duration(text)
+        return where, 1_000 * length
 
 
 # --- the rules ------------------------------------------------------------------------------------
-
-
-_SPELLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 
 
 def check(query: ast.Query) -> None:
@@ -127,14 +89,54 @@ def check(query: ast.Query) -> None:
         match node:
             case ast.Graph(pattern=pattern):
                 _only_static(pattern)
-            case ast.Temporal(operator=operator, left=left, right=right):
+            case ast.Temporal(operator=operator, left=left, right=right, without=without):
                 for operand in (left, right):
-                    _happens(operand, operator)
+                    happens(operand, operator)
+                if without is not None:
+                    happens(without, "NOT")
+            case ast.Run(pattern=pattern):
+                happens(pattern, "a run")
+    _check_runs(query)
     for select in _selects(form):
         _answerable(select)
-    if not _has_events(form.where):
+    if not occurs(form.where):
         message = "nothing happens in this query: there is no triple pattern in it outside of GRAPH"
         raise Fault(f"{message}; query() answers it from the static data", form.position)
+
+
+_LATE = "that a run is over is known only later, so it cannot {}; say how many, as in {{ ... }}{{1,10}}"
+
+
+def _check_runs(query: ast.Query) -> None:
+    """Refuse a run that would have to be known when it ends, or that is used up."""
+    form = query.form
+    if query.registration is not None and query.registration.consumption != "unrestricted":
+        for node in nodes(form):
+            if isinstance(node, ast.Run):
+                raise Fault("a run cannot stand in a query with a policy of consumption", node.position)
+    if isinstance(form, ast.ConstructQuery):
+        _no_late_run(form, "make events for other queries")
+    for node in nodes(form):
+        match node:
+            case ast.Optional(pattern=part) | ast.Minus(pattern=part) | ast.Exists(pattern=part):
+                _no_late_run(part, "be optional, taken away or asked for")
+            case (
+                ast.Temporal(operator="OPTIONALSEQ", left=part)
+                | ast.Temporal(operator="EQUALSOPTIONAL", right=part)
+            ):
+                _no_late_run(part, "be optional, taken away or asked for")
+            case ast.Run(pattern=part):
+                _no_late_run(part, "be part of another run")
+            case ast.SelectQuery(where=part, modifiers=ast.Modifiers(within=ast.Within())):
+                _no_late_run(part, "be aggregated")
+        if isinstance(node, ast.Temporal) and node.without is not None:
+            _no_late_run(node.without, "stand in NOT")
+
+
+def _no_late_run(part: Any, what: str) -> None:
+    for node in nodes(part):
+        if isinstance(node, ast.Run) and node.most is None:
+            raise Fault(_LATE.format(what), node.position)
 
 
 def _only_static(pattern: ast.Group) -> None:
@@ -145,23 +147,13 @@ def _only_static(pattern: ast.Group) -> None:
             case ast.Temporal(operator=operator):
                 word = operator
             case ast.Call(name=name):
-                word = _SPELLED.get(name)
+                word = SPELLED.get(name)
             case ast.Within():
                 word = "WITHIN"
+            case ast.Run():
+                word = "a run"
         if word is not None:
             raise Fault(f"{word} cannot stand inside GRAPH; events are not part of a graph", node.position)
-
-
-def _happens(operand: ast.Group | ast.Union | ast.Temporal, operator: str) -> None:
-    if not _has_events(operand):
-        message = f"nothing happens in this group, so {operator} cannot say when"
-        raise Fault(f"{message}; it has no triple pattern outside of GRAPH", operand.position)
-
-
-def _has_events(pattern: Any) -> bool:
-    """Whether solutions of a pattern can have an interval; what MINUS and EXISTS look at gives them none."""
-    found = nodes(pattern, (ast.Graph, ast.Minus, ast.Exists))
-    return any(isinstance(node, ast.Triples) for node in found)
 
 
 def _selects(form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery) -> Iterator[ast.SelectQuery]:
@@ -183,7 +175,7 @@ def _answerable(select: ast.SelectQuery) -> None:
         if not counted:
             message = "WITHIN says how far aggregates look back, and there is none, as in (COUNT(*) AS ?n)"
             raise Fault(message, modifiers.within.position)
-        if not _has_events(select.where):
+        if not occurs(select.where):
             message = "WITHIN looks back from events, and there is no triple pattern outside of GRAPH"
             raise Fault(message, modifiers.within.position)
     is_static = not any(isinstance(node, ast.Triples) for node in nodes(select, (ast.Graph,)))
@@ -202,6 +194,6 @@ def _answerable(select: ast.SelectQuery) -> None:
 
 def _no_interval(select: ast.SelectQuery) -> None:
     for node in nodes(select):
-        if isinstance(node, ast.Call) and node.name in _SPELLED:
-            message = f"{_SPELLED[node.name]} is of events, and there is no triple pattern outside of GRAPH"
+        if isinstance(node, ast.Call) and node.name in SPELLED:
+            message = f"{SPELLED[node.name]} is of events, and there is no triple pattern outside of GRAPH"
             raise Fault(message, node.position)

@@ -23,7 +23,10 @@ _CALL = {"FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "BOUND", "EXISTS", "N
 _SIGN = {"BANG", "PLUS", "DASH"}
 _OPERATOR = {"OR", "AND", "EQUAL", "COMPARISON", "PLUS", "DASH", "STAR", "SLASH", "_IN", "NOT"} | _SIGNED
 _PATTERN = {"OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
-_TEMPORAL = {"SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"}
+_TEMPORAL = {
+    "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", "BEFORE", "AFTER", "MEETS", "MET", "OVERLAPS",
+    "OVERLAPPED", "STARTS", "STARTED", "DURING", "CONTAINS", "FINISHES", "FINISHED",
+}  # fmt: skip
 _OPERATION = {"WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"}
 
 # Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
@@ -39,7 +42,12 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a value", _IRI | _LITERAL, {"UNDEF"}),
     ("an operator", {"AND", "OR"}, _OPERATOR),
     ("a path operator", {"SLASH", "VBAR"}, {"QUESTION", "STAR", "PLUS"}),
-    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM", "WINDOW"}),
+    ("a pattern (FILTER, OPTIONAL, ...)", _PATTERN, {"STREAM", "NOT", "WINDOW"}),
+    (
+        "SEQ or its like",
+        {"SEQ", "_UNION"},
+        _TEMPORAL | {"_UNION", "CONTAINING", "WITHIN", "PLUS", "REPEATED"},
+    ),
     ("RANGE, ELEMENTS or FROM", {"_RANGE", "_ELEMENTS"}, {"FROM"}),
     ("a duration, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, set()),
     (
@@ -49,6 +57,8 @@ _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ),
     ("an IRI", _IRI, set()),
     ("a number", _UNSIGNED, _SIGNED),
+    ("'{'", {"LBRACE", "NOT"}, set()),
+    ("a time, as in PT10M or 10m", {"XSD_DURATION", "INTEGER"}, {"STRING_LITERAL"}),
     ("a variable", {"VAR"}, set()),
     ("an operation (INSERT, DELETE, ...)", {"INSERT", "DELETE", "LOAD"}, _OPERATION),
 )

@@ -32,11 +32,11 @@ DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     ),
     "cqels": (("sparql.lark", "registration.lark", "cqels.lark"), ("rheos.syntax.cqels", "CqelsBuilder")),
     "epsparql": (
-        ("sparql.lark", "registration.lark", "epsparql.lark"),
+        ("sparql.lark", "registration.lark", "events.lark", "epsparql.lark"),
         ("rheos.syntax.epsparql", "EpSparqlBuilder"),
     ),
     "rspql": (
-        ("sparql.lark", "registration.lark", "reporting.lark", "rspql.lark"),
+        ("sparql.lark", "registration.lark", "reporting.lark", "events.lark", "rspql.lark"),
         ("rheos.syntax.rspql", "RspqlBuilder"),
     ),
     "update": (("sparql.lark", "update.lark"), ("rheos.syntax.update", "UpdateBuilder")),

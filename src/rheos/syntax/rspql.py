@@ -8,20 +8,21 @@ from typing import Any, ClassVar, cast
 
 from lark import Token
 
-from rheos import durations, iris
+from rheos import iris
 from rheos.syntax import ast, terms
 from rheos.syntax.build import Dataset, Form
+from rheos.syntax.events import SPELLED, EventsBuilder, happens
 from rheos.syntax.measures import Measure, positive, triples
 from rheos.syntax.registration import Prologue, check_registration
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-from rheos.syntax.windows import Window, WindowsBuilder, check_operator, spelled_out
+from rheos.syntax.windows import Window, WindowsBuilder, check_operator, check_sessions, spelled_out
 
 _EXAMPLE = "FROM NAMED WINDOW :w ON <iri> [RANGE PT10M STEP PT1M]"
 _OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
 
 
-class RspqlBuilder(WindowsBuilder):
+class RspqlBuilder(EventsBuilder, WindowsBuilder):
     """Adds windows with names, WINDOW patterns, and the registration of RSP-QL."""
 
     DIALECT: ClassVar[str] = "rspql"
@@ -131,12 +132,6 @@ class RspqlBuilder(WindowsBuilder):
     def elements_step(self, number: Token) -> Measure:
         return triples(number)
 
-    def xsd_duration(self, text: Token) -> Measure:
-        try:
-            return position(text), durations.from_xsd(text.upper())
-        except ValueError as error:
-            raise Fault(str(error), position(text)) from None
-
     def milliseconds(self, number: Token) -> Measure:
         # As RSP-JS and rsp-rs count.
         return self.duration(number, Token("UNIT", "ms"))
@@ -161,6 +156,8 @@ def check(query: ast.Query) -> None:
     if not query.streams and query.registration is not None:
         check_registration(replace(query, registration=replace(query.registration, kind="QUERY")), _EXAMPLE)
     check_operator(query, query.form.position)
+    check_sessions(query)
+    _only_in_windows(query)
     names: set[str] = set()
     for clause in query.streams:
         assert clause.name is not None
@@ -175,9 +172,60 @@ def check(query: ast.Query) -> None:
         elif spelled_out(query, pattern.name) not in names:
             raise Fault(unknown_window(spelled_out(query, pattern.name), names), pattern.name.position)
         _alone(pattern.pattern, "another WINDOW")
+        if has_events(pattern.pattern):
+            _check_events(pattern.pattern)
     for node in nodes(query.form):
         if isinstance(node, ast.Graph):
             _alone(node.pattern, "GRAPH")
+
+
+def has_events(tree: Any) -> bool:
+    """Whether a pattern is about events: it says when they happen, one after the other or for how long."""
+    return any(_event_word(node) is not None for node in nodes(tree))
+
+
+def _event_word(node: ast.Node) -> str | None:
+    match node:
+        case ast.Temporal(operator=operator):
+            return operator
+        case ast.Run():
+            return "a run"
+        case ast.Limited():
+            return "WITHIN"
+        case ast.Call(name=name):
+            return SPELLED.get(name)
+    return None
+
+
+def _check_events(pattern: ast.Group) -> None:
+    """What cannot stand in a WINDOW with events: what would look at the whole graph of the window."""
+    for node in nodes(pattern):
+        match node:
+            case ast.Temporal(operator=operator, left=left, right=right, without=without):
+                for operand in (left, right, *(() if without is None else (without,))):
+                    happens(operand, operator)
+                continue
+            case ast.Run(pattern=repeated):
+                happens(repeated, "a run")
+                continue
+            case ast.Graph():
+                word = "GRAPH"
+            case ast.SubSelect():
+                word = "a sub-select"
+            case ast.Exists():
+                word = "EXISTS"
+            case ast.PathRepeat():
+                word = "a path that repeats"
+            case _:
+                continue
+        raise Fault(f"{word} cannot stand in a WINDOW with events, each of which has its time", node.position)
+
+
+def _only_in_windows(query: ast.Query) -> None:
+    for node in nodes(query.form, (ast.WindowPattern,)):
+        word = _event_word(node)
+        if word is not None:
+            raise Fault(f"{word} is about events, which are inside WINDOW {{ ... }}", node.position)
 
 
 def window_patterns(tree: Any) -> Iterator[ast.WindowPattern]:

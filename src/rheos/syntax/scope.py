@@ -90,8 +90,21 @@ class _Checker:
                 self._labels(triples, self._new_block())
                 scope = _variables(triples)
                 return scope | {name.name} if isinstance(name, ast.Var) else scope
-            case ast.Temporal(left=left, right=right):
-                return self._nested(left) | self.group(right)
+            case ast.Temporal(left=left, right=right, without=without):
+                if without is not None:
+                    self.group(without)
+                return self._nested(left) | self._nested(right)
+            case ast.Run(pattern=pattern, aggregates=items):
+                scope = self.group(pattern)
+                for item in items:
+                    assert item.variable is not None
+                    assert item.expression is not None
+                    self._with_aggregates(item.expression)
+                    _must_be_new(item.variable, scope)
+                    scope.add(item.variable.name)
+                return scope
+            case ast.Limited(pattern=limited):
+                return self._nested(limited)
             case ast.SubSelect(query=query):
                 return self.select(query)
             case ast.Minus(pattern=pattern):

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from lark import Token
 
+from rheos import durations
 from rheos.errors import Position
 from rheos.syntax import ast
 from rheos.syntax.build import Dataset, Form, SelectClause
@@ -14,7 +15,7 @@ from rheos.syntax.measures import Measure, microseconds, positive
 from rheos.syntax.registration import Prologue, RegistrationBuilder
 from rheos.syntax.terms import Fault, position
 
-Window = ast.LogicalWindow | ast.PhysicalWindow
+Window = ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow
 Operator = tuple[Position, ast.StreamOperator]
 
 
@@ -46,6 +47,15 @@ class WindowsBuilder(RegistrationBuilder):
 
     def duration(self, *parts: Token) -> Measure:
         return microseconds(parts)
+
+    def xsd_duration(self, text: Token) -> Measure:
+        try:
+            return position(text), durations.from_xsd(text.upper())
+        except ValueError as error:
+            raise Fault(str(error), position(text)) from None
+
+    def session_window(self, bracket: Token, gap: Measure, *subject: Token) -> ast.SessionWindow:
+        return ast.SessionWindow(position(bracket), positive(gap, "the time of a session"), bool(subject))
 
     # --- what is reported --------------------------------------------------------------------------
 
@@ -87,6 +97,26 @@ def check_operator(query: ast.Query, where: Position) -> None:
     if query.operator != "RSTREAM" and isinstance(query.form, ast.AskQuery):
         message = f"{query.operator} is of SELECT, CONSTRUCT and DESCRIBE; the answer of ASK is one boolean"
         raise Fault(message, where)
+
+
+def check_sessions(query: ast.Query) -> None:
+    """A query is evaluated once for each session: so it has windows of that kind on one stream only, and is
+    evaluated at no other time."""
+    sessions = [clause for clause in query.streams if isinstance(clause.window, ast.SessionWindow)]
+    if not sessions:
+        return
+    where = (sessions[1:] or sessions)[0].window
+    assert where is not None
+    if len(sessions) > 1:
+        raise Fault(
+            "a query is evaluated once for each session, so it can have one such window", where.position
+        )
+    if query.operator != "RSTREAM":
+        message = f"{query.operator} compares one evaluation with the next; sessions have nothing in common"
+        raise Fault(message, where.position)
+    if query.registration is not None and query.registration.every is not None:
+        message = "a query is evaluated once for each session, so it cannot be COMPUTED EVERY so often, too"
+        raise Fault(message, where.position)
 
 
 def spelled_out(query: ast.Query, name: ast.Name) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rheos.algebra.entailment import told
 from rheos.algebra.printer import show
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, StreamWindow
 from rheos.optimize import optimize_csparql
 from rheos.runtime.csparql.instants import periods
 from rheos.runtime.csparql.operator import CSparqlOperator
@@ -67,6 +67,9 @@ def holds(stream: StreamWindow) -> str:
             return f"the elements of the last {duration(length)}, moved every {duration(step)}"
         case PhysicalWindow(triples, step) as window if triples == step:
             return f"{triples:,} {counted(window)}, one window after the other"
+        case SessionWindow(gap, by_subject):
+            whose = "with the same subject, " if by_subject else ""
+            return f"a session: elements {whose}each at most {duration(gap)} after the one before"
         case PhysicalWindow(triples, step) as window:
             return f"the last {triples:,} {counted(window)}, moved after every {step:,}"
 
@@ -77,6 +80,8 @@ def counted(window: PhysicalWindow) -> str:
 
 def skipped(window: StreamWindow) -> str:
     kind = window.window
+    if isinstance(kind, SessionWindow):
+        return ""
     length = kind.range if isinstance(kind, LogicalWindow) else kind.triples
     if kind.step <= length:
         return ""
@@ -90,6 +95,10 @@ def skipped(window: StreamWindow) -> str:
 
 
 def instants(query: CSparqlQuery) -> str:
+    for session in query.windows:
+        if isinstance(session.window, SessionWindow):
+            gap = duration(session.window.gap)
+            return f"for each session of {session.stream}, {gap} after its last element, which ends it"
     parts = [multiples(period) for period in periods(query)]
     if query.every is None:
         parts += [

@@ -14,14 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.runtime.operator import End, Times, next_multiple
 
 Interval = tuple[int, int]
 
 
 def periods(query: CSparqlQuery) -> tuple[int, ...]:
-    """The query reports at the multiples of these: of COMPUTED EVERY, or else of the steps of its windows."""
+    """The query reports at the multiples of these: of COMPUTED EVERY, or else of the steps of its windows;
+    with sessions, at no multiple of anything."""
+    if query.has_sessions:
+        return ()
     if query.every is not None:
         return (query.every,)
     return tuple(sorted({w.window.step for w in query.windows if isinstance(w.window, LogicalWindow)}))
@@ -36,6 +39,9 @@ def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:
     """Where the clock stops when all streams have ended: the first instant at which every window has moved
     past the last element of its stream; None if there never was one."""
     found = [(w.window, ends[w.stream]) for w in query.windows if w.stream in ends]
+    if query.has_sessions:
+        over = (end.time + window.gap for window, end in found if isinstance(window, SessionWindow))
+        return max(over, default=None)
     if not found:
         return None
     passed = max(
@@ -103,6 +109,8 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 def following(query: CSparqlQuery, until: int) -> int:
     """The first time after `until` at which the query can be evaluated."""
+    if query.has_sessions:
+        return until + 1
     if query.every is None and any(isinstance(w.window, PhysicalWindow) for w in query.windows):
         return until + 1
     return min(next_multiple(until + 1, period) for period in periods(query))
@@ -114,6 +122,7 @@ def seen_last(query: CSparqlQuery, elements: Sequence[tuple[Times, Times]], unti
     found: list[int] = []
     for window, (time, place) in zip(query.windows, elements, strict=True):
         kind = window.window
+        assert not isinstance(kind, SessionWindow)  # nothing is compared with a session
         if isinstance(kind, LogicalWindow):
             first = time + kind.delay
             entry, leaving = (-(-bound // kind.step) * kind.step for bound in (first, first + kind.range))
@@ -130,14 +139,32 @@ def seen_last(query: CSparqlQuery, elements: Sequence[tuple[Times, Times]], unti
     return max(found, default=None)
 
 
+def over(window: SessionWindow, time: Times, place: Times, subjects: Times) -> Times:
+    """When the session of each element is over, as far as is known; `subjects` are numbers for these."""
+    groups = subjects if window.by_subject else np.zeros(len(time), np.int64)
+    order = np.lexsort((place, time, groups))
+    times, group = time[order], groups[order]
+    begins = np.ones(len(time), dtype=bool)
+    begins[1:] = (np.diff(times) > window.gap) | (np.diff(group) != 0)
+    number = np.cumsum(begins) - 1
+    last = np.append(np.flatnonzero(begins)[1:], len(time)) - 1
+    found = np.empty(len(time), np.int64)
+    if len(time):
+        found[order] = times[last][number] + window.gap
+    return found
+
+
 def visible(
-    query: CSparqlQuery, window: Window, time: Times, place: Times, until: int
+    query: CSparqlQuery, window: Window, time: Times, place: Times, until: int, subjects: Times
 ) -> npt.NDArray[np.bool_]:
-    """Which elements, given by time and place, a window can still hold at an instant after `until`."""
+    """Which elements, given by time, place and number of subject, a window can still hold at an instant after
+    `until`."""
     if isinstance(window, LogicalWindow):
         first = time + window.delay
         entry, leaving = (-(-bound // window.step) * window.step for bound in (first, first + window.range))
         return (entry < leaving) & (leaving > following(query, until))
+    if isinstance(window, SessionWindow):
+        return over(window, time, place, subjects) > until
     # It stays at its last move until the next, which is less than a step before the last element. From which
     # element on its triples are counted need not be known for that.
     arrived = place[time <= until]

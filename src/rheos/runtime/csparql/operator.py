@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.algebra.entailment import Schema, asked_of, schema_of
-from rheos.algebra.nodes import Query
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.nodes import Events, Node, Query
+from rheos.algebra.rewrite import below
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.execute.database import LARGE, many_joins
 from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
@@ -43,6 +44,7 @@ from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO
 from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql, window_name
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
+from rheos.sql.patterns import Compiler
 from rheos.sql.rspql import NUMBER
 from rheos.sql.sharding import set_shard
 
@@ -58,6 +60,7 @@ class CSparqlOperator(Operator):
     view: bool = False  # of the instants of a batch only the last is of interest
 
     language = "C-SPARQL"
+    compiler: ClassVar[type[Compiler]] = Compiler
 
     @classmethod
     def of(cls, query: CSparqlQuery, dialect: Dialect = DUCKDB, *, view: bool = False) -> Self:
@@ -65,11 +68,15 @@ class CSparqlOperator(Operator):
         shards: CSparqlShards | Uncut
         if derivations is not None:
             shards = Uncut("what elements entail may have other terms")
+        elif has_events(query.query.form.pattern):
+            shards = Uncut("events may happen in the window that are of other shards")
+        elif query.has_sessions:
+            shards = Uncut("a session is made of elements of all shards")
         elif query.compares:
             shards = Uncut(f"{query.operator} compares the answers of all shards")
         else:
             shards = CSparqlShards.of(query, dialect)
-        return cls(query, compile_csparql(query, dialect), shards, derivations, view)
+        return cls(query, compile_csparql(query, dialect, cls.compiler), shards, derivations, view)
 
     @property
     def algebra(self) -> Query:
@@ -107,6 +114,8 @@ class CSparqlOperator(Operator):
     def due(self, after: int, until: int) -> bool:
         if after >= until:
             return False
+        if self.query.has_sessions:
+            return True
         windows = (window.window for window in self.query.windows)
         counted = self.query.every is None and any(isinstance(w, PhysicalWindow) for w in windows)
         return counted or any(next_multiple(after + 1, period) <= until for period in periods(self.query))
@@ -123,7 +132,7 @@ class CSparqlOperator(Operator):
         for window in self.query.windows:
             if window.stream == stream:
                 time, place = placed(elements[stream], window.window)
-                kept |= visible(self.query, window.window, time, place, until)
+                kept |= visible(self.query, window.window, time, place, until, subjects(elements[stream]))
         return kept
 
     def answers(
@@ -135,7 +144,13 @@ class CSparqlOperator(Operator):
         return {together[0].name: found}
 
     def show_more(
-        self, tables: Tables, number: int, unseen: int, derivations: str | None, moves: str | None
+        self,
+        tables: Tables,
+        number: int,
+        unseen: int,
+        derivations: str | None,
+        moves: str | None,
+        sessions: str | None,
     ) -> None:
         """Have what else statements look at of the window of that number; the rest is as in `Tables`."""
 
@@ -183,7 +198,7 @@ class CSparqlBatch:
             if stream in self.elements:
                 continue
             name = self.elements[stream] = f"elements_{len(self.elements) + 1}"
-            rows = bench.elements[stream].select(["s", "p", "o", "time", "place"])
+            rows = bench.elements[stream].select(["s", "p", "o", "start", "time", "place"])
             if bench.readers.get(stream, 1) < TABLE_QUERIES:
                 self.database.put(name, rows)
             else:
@@ -218,7 +233,7 @@ class CSparqlBatch:
             for window, base, count in zip(query.windows, bases, before, strict=True)
         ]
         name = digest("instants", query.windows, query.every, query.operator, seen, after, until)
-        physical = any(isinstance(window.window, PhysicalWindow) for window in query.windows)
+        physical = any(not isinstance(window.window, LogicalWindow) for window in query.windows)
         if name not in self._instants:
             self._instants[name] = self.instants(name, query, seen, after, until, physical)
         instants = self._instants[name]
@@ -236,9 +251,12 @@ class CSparqlBatch:
             all_of = tables.chosen(tables.entailed(base, by), matters)
             elements = tables.seen(base, window.window, count, all_of)
             moves = self.moves(name, number, window.window) if physical else None
-            found.append((number, all_of, tables.window(window.window, elements, moves)))
+            sessions = None
+            if isinstance(window.window, SessionWindow):
+                sessions = tables.sessions(window.window, seen[number - 1], after, until)
+            found.append((number, all_of, tables.window(window.window, elements, moves, sessions=sessions)))
             tables.show(window_name(number), found[-1][-1])
-            evaluation.show_more(tables, number, count, by, moves)
+            evaluation.show_more(tables, number, count, by, moves, sessions)
         default = [part for window, part in zip(query.windows, found, strict=True) if not window.named]
         if default:
             whole, both = tables.default(default, query.query.dataset, statement.timed)
@@ -269,7 +287,7 @@ class CSparqlBatch:
         for window, elements in zip(query.windows, seen, strict=True):
             if isinstance(window.window, LogicalWindow):
                 held += self.tables.held(window.window, elements)
-            else:
+            elif isinstance(window.window, PhysicalWindow):
                 held += self.tables.first_move(window.window, elements, until)
         return held
 
@@ -294,8 +312,11 @@ class CSparqlBatch:
         for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
             if isinstance(window.window, LogicalWindow):
                 changes.append(np.array(self.tables.held(window.window, elements), np.int64).ravel())
+            elif isinstance(window.window, SessionWindow):
+                sessions = self.tables.sessions(window.window, elements, after, until)
+                parts.append(sql.session_moves_sql(number, sessions))
             else:
-                ticks = query.every is None
+                ticks = query.every is None and not query.has_sessions
                 parts.append(sql.moves_sql(number, window.window, elements, after, until, ticks))
         change = np.unique(np.concatenate(changes))
         clock = pa.table(
@@ -313,7 +334,7 @@ class CSparqlBatch:
             f"SELECT instant, time AS at FROM timeline_{name} WHERE tick = 1 ORDER BY instant"
         )
 
-    def moves(self, name: str, number: int, window: LogicalWindow | PhysicalWindow) -> str:
+    def moves(self, name: str, number: int, window: Window) -> str:
         """The view (ending, instant) of where a window has its end from which instant on."""
         logical = isinstance(window, LogicalWindow)
         moves = f"moves_{0 if logical else number}_{name}"
@@ -322,6 +343,17 @@ class CSparqlBatch:
             columns = f"{ending} AS ending, instant"
             self.database.view(moves, f"SELECT {columns} FROM timeline_{name} WHERE turn = {turn}")
         return moves
+
+
+def has_events(node: Node) -> bool:
+    """Whether a pattern has events inside WINDOW."""
+    return isinstance(node, Events) or any(map(has_events, below(node)))
+
+
+def subjects(elements: pa.Table) -> Times:
+    """A number for the subject of each element."""
+    numbers: Times = elements.column("s").combine_chunks().dictionary_encode().indices.to_numpy()
+    return numbers
 
 
 def placed(elements: pa.Table, window: Window) -> tuple[Times, Times]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.algebra.nodes import Dataset
-from rheos.algebra.streams import LogicalWindow, PhysicalWindow, Window
+from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.runtime.csparql.instants import Interval
 from rheos.runtime.operator import Times
 from rheos.runtime.worker.database import Database
@@ -185,12 +185,28 @@ class Tables:
         return self._first_place[elements]
 
     def window(
-        self, window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()
+        self,
+        window: Window,
+        elements: str,
+        moves: str | None = None,
+        more: Sequence[str] = (),
+        sessions: str | None = None,
     ) -> str:
         name = digest("window", elements, window, moves)
         if self.new(name):
             made = self.database.view if moves is None else self.database.make
-            made(name, sql.window_sql(window, elements, moves, more))
+            if sessions is not None:
+                assert moves is not None
+                made(name, sql.session_window_sql(sessions, elements, moves, more))
+            else:
+                made(name, sql.window_sql(window, elements, moves, more))
+        return name
+
+    def sessions(self, window: SessionWindow, elements: str, after: int, until: int) -> str:
+        """The sessions that are over in a span."""
+        name = digest("sessions", elements, window, after, until)
+        if self.new(name):
+            self.database.make(name, sql.sessions_sql(window, elements, after, until))
         return name
 
     def held(self, window: LogicalWindow, elements: str) -> list[Interval]:

@@ -7,7 +7,7 @@ from rheos.algebra.nodes import Construct
 from rheos.algebra.printer import show
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.optimize import optimize_epsparql
-from rheos.optimize.durations import duration_bound, memory_bound
+from rheos.optimize.durations import duration_bound, lateness, memory_bound, total
 from rheos.runtime.epsparql.operator import EPSparqlOperator
 from rheos.runtime.words import duration
 
@@ -28,7 +28,7 @@ def explain_epsparql(query: EPSparqlQuery) -> dict[str, str]:
         "streams": "all that there are" if query.streams is None else "\n".join(query.streams),
         "consumption": _CONSUMPTION[query.consumption],
         "durations": lasts(duration_bound(pattern)),
-        "memory": remembers(memory_bound(pattern)),
+        "memory": remembers(total(memory_bound(pattern), lateness(pattern))),
         "algebra": show(query.query),
         "optimised": show(optimize_epsparql(query).query),
         "sharding": str(EPSparqlOperator.of(query).sharding),
@@ -37,7 +37,9 @@ def explain_epsparql(query: EPSparqlQuery) -> dict[str, str]:
 
 def ended(query: EPSparqlQuery) -> str:
     if not isinstance(query.query.form, Construct):
-        return f"{query.name}: each solution once, with its interval, when that has ended"
+        late = lateness(query.query.form.pattern) != 0
+        when = "when no run of it can grow any more" if late else "when that has ended"
+        return f"{query.name}: each solution once, with its interval, {when}"
     also = ", also as a stream that queries in other languages can read" if query.makes_stream else ""
     what = "a rule: its triples, with the interval of their solution, are events for all of EP-SPARQL"
     return f"{query.name}: {what}{also}"
@@ -53,7 +55,8 @@ def remembers(bound: int | None) -> str:
     if bound is None:
         return (
             "nothing bounds it: whatever matches is remembered for ever\n"
-            "FILTER(getDURATION() < …) on a pattern bounds it; what is optional needs a FILTER of its own"
+            "WITHIN, or FILTER(getDURATION() < …) on a pattern, bounds it; what is optional needs a FILTER of"
+            " its own, and { ... }+ a WITHIN"
         )
     return f"events that began {up_to(bound)} ago" if bound else "no event is needed after it came"
 

@@ -30,7 +30,7 @@ from rheos.algebra.streams import EPSparqlQuery
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.database import LARGE
 from rheos.optimize.compare_resources import compare_resources
-from rheos.optimize.durations import greatest, memory_bound
+from rheos.optimize.durations import greatest, lateness, memory_bound, total
 from rheos.optimize.events import (
     Twins,
     all_patterns,
@@ -60,7 +60,7 @@ from rheos.sources.chunks import LIVE
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import derived_sql
 from rheos.sql.epsparql import EPSparqlStatement, compile_epsparql
-from rheos.sql.relation import OCCURRENCE, clause_name
+from rheos.sql.relation import KNOWN, OCCURRENCE, clause_name
 from rheos.sql.sharding import set_shard
 from rheos.sql.statement import TRIPLE
 from rheos.store.schema import could_entail
@@ -108,7 +108,9 @@ class EPSparqlOperator(Operator):
         if derivations is not None:
             found.parts[derivations.table] = derivations
         streams = frozenset(query.streams or ())
-        memory = greatest(memory_bound(query.query.form.pattern), *found.memory)
+        asked_pattern = query.query.form.pattern
+        late = lateness(asked_pattern)
+        memory = greatest(total(memory_bound(asked_pattern), late), *found.memory)
         stages = tuple(found.stages)
         parts = tuple(found.parts.values())
         variable = None
@@ -130,6 +132,10 @@ class EPSparqlOperator(Operator):
         return self.parts
 
     @property
+    def late(self) -> bool:  # type: ignore[override]
+        return lateness(self.query.query.form.pattern) != 0
+
+    @property
     def unbounded(self) -> bool:  # type: ignore[override]
         return self.memory is None
 
@@ -137,6 +143,8 @@ class EPSparqlOperator(Operator):
     def sharding(self) -> Sharding:
         if self.stages:
             return Sharding(reason="what a policy of consumption uses up depends on all the events before")
+        if self.late:
+            return Sharding(reason="how long a run goes on depends on all the events that come")
         return RULE if self.template else by_variable(self.variable)
 
     @property
@@ -231,7 +239,7 @@ class EPSparqlOperator(Operator):
 
         batch, unseen = bench.room(EPSparqlBatch.of), dict(span.unseen)
         if not self.stages:
-            return {together[0].name: batch.answers(self, span.after, span.until, unseen, shard)}
+            return {together[0].name: batch.answers(self, span.after, span.until, unseen, shard, span.over)}
         state = {name: bench.buffers[name].elements for name in self.states}
         times = span.after, span.until
         found, state = consumption.answers(batch, bench.database, self, times, unseen, state)
@@ -313,8 +321,10 @@ class EPSparqlBatch:
         until: int,
         unseen: Mapping[str, int],
         shard: Shard | None = None,
+        over: bool = False,
     ) -> Answers:
-        """The solutions that end after a time and not after another; in a shard, its part of them."""
+        """The solutions that end, or are known, after a time and not after another; in a shard, its part of
+        them. If it is `over`, all streams ended right before that."""
         parts = self._parts(detection, after, until, unseen)
         objects = dict[int, Kind]()
         for number in detection.computed & parts.keys():
@@ -325,8 +335,10 @@ class EPSparqlBatch:
         self._put(parts)
         if shard is not None:
             self.database.run(set_shard(*shard))
-        return self.completed(
-            detection, frozenset(parts), after, frozenset(objects.items()), sharded=shard is not None
+        batch = {"after": after, "until": until, "last": until - 1 if over else None}
+        self.database.put(BATCH, pa.table({k: pa.array([v], pa.int64()) for k, v in batch.items()}))
+        return self._answered(
+            detection, frozenset(parts), frozenset(objects.items()), sharded=shard is not None
         )
 
     def show(
@@ -361,23 +373,27 @@ class EPSparqlBatch:
                 found[number] = parts
         return found
 
-    def completed(
+    def completed(self, detection: EPSparqlOperator, found: frozenset[int], after: int) -> Answers:
+        """The solutions that end after a time, of what is shown."""
+        self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
+        return self._answered(detection, found, frozenset(), sharded=False)
+
+    def _answered(
         self,
         detection: EPSparqlOperator,
         found: frozenset[int],
-        after: int,
-        objects: frozenset[tuple[int, Kind]] = frozenset(),
+        objects: frozenset[tuple[int, Kind]],
         *,
-        sharded: bool = False,
+        sharded: bool,
     ) -> Answers:
-        """The solutions that end after a time, of what is shown; `objects` are the kinds of numbers of which
-        the values are shown too. If `sharded`, those of the shard at hand."""
-        self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
+        """The solutions of a batch, of what is shown; `objects` are the kinds of numbers of which the values
+        are shown too. If `sharded`, those of the shard at hand."""
+        times = 3 if detection.late else 2
         dialect = self.database.dialect
         statement = statement_of(detection, found, self.filled, dialect, objects=objects, sharded=sharded)
         if statement is None:
-            return told(nothing(detection.query.query))
-        return told(self.database.solutions(statement))
+            return told(nothing(detection.query.query, times), times)
+        return told(self.database.solutions(statement), times)
 
     def entailed(self, detection: EPSparqlOperator, events: pa.Table) -> pa.Table:
         """Events with what they entail that the query can match."""
@@ -439,11 +455,15 @@ def statement_of(
     have the values. If `sharded`, for those of the shard at hand."""
     pattern = present(detection.pattern, events, static, objects)
     found = branches(pattern if detection.stages else uninterrupted(pattern))
-    new = all_patterns(
-        change
-        for branch in found
-        for change in (completed(branch) if derived is None else changed(branch, derived, twins))
-    )
+    if detection.late:
+        # Something that ended long ago may be known now.
+        new = all_patterns(branch for branch in found if has_streams(branch))
+    else:
+        new = all_patterns(
+            change
+            for branch in found
+            for change in (completed(branch) if derived is None else changed(branch, derived, twins))
+        )
     if not has_streams(new):
         return None
     if sharded:
@@ -453,24 +473,24 @@ def statement_of(
     return compile_epsparql(query.query, new, bounds(new), dialect, query.name)
 
 
-def nothing(query: Query) -> pa.Table:
-    """The solutions of a query, if there are none."""
+def nothing(query: Query, times: int = 2) -> pa.Table:
+    """The solutions of a query, if there are none; so many times stand before the terms."""
     form = query.form
     names = (
         form.variables if isinstance(form, Select) else TRIPLE if isinstance(form, Construct) else ("found",)
     )
     kind = pa.bool_() if isinstance(form, Ask) else pa.string()
-    columns = [pa.array([], pa.int64()) for _ in OCCURRENCE] + [pa.array([], kind) for _ in names]
-    return pa.Table.from_arrays(columns, names=[*OCCURRENCE[::-1], *names])
+    named = OCCURRENCE[::-1] if times == 2 else (KNOWN, *OCCURRENCE)
+    columns = [pa.array([], pa.int64()) for _ in named] + [pa.array([], kind) for _ in names]
+    return pa.Table.from_arrays(columns, names=[*named, *names])
 
 
-def told(rows: pa.Table) -> Answers:
-    """Solutions as answers: those that occur together are of one instant."""
-    ending, starting = (rows.column(at).to_numpy() for at in (0, 1))
-    first = np.flatnonzero(
-        np.concatenate([[True], (np.diff(ending) != 0) | (np.diff(starting) != 0)])[: len(rows)]
-    )
+def told(rows: pa.Table, times: int = 2) -> Answers:
+    """Solutions as answers: those that occur together are of one instant. Before the terms stand when they
+    are reported, their start and, if that is later, their end."""
+    changes = [np.diff(rows.column(at).to_numpy()) != 0 for at in range(times)]
+    first = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(changes)])[: len(rows)])
     instant = np.repeat(np.arange(1, len(first) + 1), np.diff(np.append(first, len(rows))))
-    table = rows.rename_columns(["at", "start", *rows.column_names[2:]])
+    table = rows.rename_columns([*("at", "start", "end")[:times], *rows.column_names[times:]])
     table = table.add_column(0, "instant", pa.array(instant, pa.int64()))
-    return Answers(table.select([0, 1, 2]).take(pa.array(first, pa.int64())), table)
+    return Answers(table.select(list(range(times + 1))).take(pa.array(first, pa.int64())), table)

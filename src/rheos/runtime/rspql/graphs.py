@@ -10,7 +10,12 @@ from rheos.sql.windows import COLUMNS
 
 
 def graphs(
-    tables: Tables, window: StreamWindow, unseen: int, derivations: str | None, moves: str | None
+    tables: Tables,
+    window: StreamWindow,
+    unseen: int,
+    derivations: str | None,
+    moves: str | None,
+    sessions: str | None,
 ) -> tuple[str, str]:
     """The tables of a window's named graphs, and of when each of them is there. The arguments are those of
     `Tables` for the window itself."""
@@ -23,7 +28,7 @@ def graphs(
         tables.database.view(named, named_sql(base, NUMBER if counted else "place"))
     all_of = tables.entailed(named, derivations, ("g",))
     elements = tables.seen(named, window.window, unseen, all_of, ("g",))
-    table = tables.window(window.window, elements, moves, ("g",))
+    table = tables.window(window.window, elements, moves, ("g",), sessions)
     names = digest("names", table)
     if tables.new(names):
         tables.database.make(names, names_sql(table))

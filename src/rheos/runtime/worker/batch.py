@@ -384,7 +384,20 @@ class MicroBatch:
         if query.operator.family is not None:
             # What is not there any more cannot be seen: so the queries of a family meet again after a while.
             unseen = {stream: count for stream, count in unseen.items() if count > buffers[stream].dropped}
-        return Span(after, until, tuple(sorted(unseen.items())))
+        over = query.operator.late and self.is_over(query)
+        # What is known late is reported after the last element of all.
+        return Span(after, until + over, tuple(sorted(unseen.items())), over)
+
+    def is_over(self, query: Registered) -> bool:
+        """Whether all the streams that a query reads have ended, rather than just fallen silent."""
+        makers = {maker.derived: maker for maker in self.queries if maker.derived is not None}
+        flowing = query.streams & self.known.keys()
+        return bool(flowing) and all(
+            self.is_over(makers[stream]) if stream in makers else self.has_ended(stream) for stream in flowing
+        )
+
+    def has_ended(self, stream: str) -> bool:
+        return self.results.progress[stream].ended or stream in self.control.ended
 
     def find_needed(self) -> None:
         """Find out from which time on the elements of each stream can still be seen by one of the queries."""

@@ -16,7 +16,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.epsparql import EPSparqlStatement
 from rheos.sql.functions import hashes
-from rheos.sql.relation import OCCURRENCE
+from rheos.sql.relation import KNOWN, OCCURRENCE
 
 # DuckDB takes what comes from Arrow for few rows, and looks at all instants to spread one over them. Up to so
 # many instants nothing is quicker; above, it is told to sort both.
@@ -78,7 +78,8 @@ class Database:
 
     def solutions(self, statement: EPSparqlStatement) -> pa.Table:
         rows = self._answers(statement.sql, DETECTING)
-        return typed(rows, OCCURRENCE[::-1], statement.columns, asks=statement.asks)
+        times = (KNOWN, *OCCURRENCE) if statement.late else OCCURRENCE[::-1]
+        return typed(rows, times, statement.columns, asks=statement.asks)
 
     def make_solutions(self, name: str, statement: EPSparqlStatement) -> None:
         """The same as a table, in any order."""
