@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,3 +89,28 @@ def test_rising_traffic(answers: dict[str, list[Answer]], minute: dict[str, byte
         reported += len(rows)
     assert at(answers["rising-traffic"][0]) <= START + 2 * SECOND
     assert reported > 10
+
+
+def test_falls(answers: dict[str, list[Answer]], minute: dict[str, bytes]) -> None:
+    prices = [(time, company, Decimal(price)) for time, company, price in elements(minute["prices"])]
+
+    def counted(after: int, until: int) -> Counter[str]:
+        seen = [element for element in prices if after < element[0] <= until]
+        # Solutions with their intervals are a set.
+        pairs = {
+            (one, other)
+            for one in seen
+            for other in seen
+            if one[1] == other[1]
+            and one[0] < other[0] < one[0] + 4 * SECOND
+            and other[2] < one[2] * Decimal("0.92")
+        }
+        return Counter(world.COMPANIES[company] for (_, company, _), _ in pairs)
+
+    reported = 0
+    for answer in answers["falls"]:
+        end = at(answer)
+        rows = {short(row["sector"]): int(short(row["falls"])) for row in answer.rows or []}
+        assert rows == counted(end - 20 * SECOND, end)
+        reported += len(rows)
+    assert reported > 5

@@ -17,6 +17,7 @@ NAMES = (
     "full-districts",
     "crowded-rooms",
     "market",
+    "falls",
     "sea-level",
     "speeding",
     "colleagues",

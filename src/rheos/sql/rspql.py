@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from rheos.sql.grouped import PRECEDING
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.windows import ELEMENT
+
+SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 # An element of a stream of graphs: the name of its graph, if that has one, and the number of the graph.
 GRAPH, NUMBER = "graph", "element"
@@ -22,10 +25,10 @@ def named_sql(elements: str, place: str) -> str:
 def names_sql(graphs: str) -> str:
     """When each of the named graphs of a window is there: intervals that do not touch each other."""
     start, end = INTERVAL
-    earlier = "PARTITION BY g ORDER BY valid_from, valid_until ROWS BETWEEN UNBOUNDED PRECEDING"
-    new = f"CASE WHEN {start} <= max({end}) OVER ({earlier} AND 1 PRECEDING) THEN 0 ELSE 1 END AS new"
+    order = "PARTITION BY g ORDER BY valid_from, valid_until"
+    new = f"CASE WHEN {start} <= max({end}) OVER ({order} {PRECEDING}) THEN 0 ELSE 1 END AS new"
     begun = select(["g", start, end, new], graphs)
-    number = f"sum(new) OVER ({earlier} AND CURRENT ROW) AS stretch"
+    number = f"sum(new) OVER ({order} {SO_FAR}) AS stretch"
     stretches = select(["g", start, end, number], nested(begun, "b"))
     bounds = [f"min({start}) AS {start}", f"max({end}) AS {end}"]
     return select(["g", *bounds], nested(stretches, "s"), tail="GROUP BY g, stretch")

@@ -166,11 +166,9 @@ class Query:
 def query(language: str, number: int) -> Query:
     published = _read(language, number)
     graphs = tuple(change for change in _GRAPH_NAMES[language] if change.text in published)
-    named = ()
-    if language == "rspql":
-        called = Change(f"<q{number}>", f"rspql-q{number}", "queries of all languages run at once")
-        named = (called,)
-    return Query(language, number, published, (*graphs, *named, *_CHANGES.get((language, number), ())))
+    named = Change(f"<q{number}>", f"rspql-q{number}", "queries of all languages run at once")
+    changes = (*graphs, *([named] if language == "rspql" else []), *_CHANGES.get((language, number), ()))
+    return Query(language, number, published, changes)
 
 
 def _read(language: str, number: int) -> str:
