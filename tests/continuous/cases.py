@@ -162,8 +162,10 @@ def case(chance: random.Random, text: Text, *, sessions: bool = False) -> Case:
         if sessions
         else chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY 4s", "COMPUTED EVERY 10s"])
     )
-    query = f"REGISTER QUERY q {every} AS {PREFIX} {text.head} {clauses} WHERE {text.where} {text.tail}"
     static = [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
+    if chance.random() < 0.25:
+        clauses += f" FROM {chance.choice(['', 'NAMED '])}STREAM {ONE} {window(chance)}"
+    query = f"REGISTER QUERY q {every} AS {PREFIX} {text.head} {clauses} WHERE {text.where} {text.tail}"
     head, where, tail = text.same_as or text[:3]
     return Case(
         translate_csparql(parse(query, "csparql"), "q"),

@@ -18,10 +18,13 @@ def error(text: str) -> QuerySyntaxError:
     return found.value
 
 
-def test_one_stream_under_two_spellings() -> None:
-    found = error(f"SELECT * FROM STREAM <http://ex/s> {WINDOW}\nFROM STREAM <s> {WINDOW} {{ ?a ?b ?c }}")
-    assert found.message.startswith("the stream <http://ex/s> already has a window")
-    assert (found.line, found.column) == (2, 13)
+def test_several_windows_on_one_stream() -> None:
+    text = f"SELECT * FROM STREAM <http://ex/s> {WINDOW}\nFROM NAMED STREAM <s> {WINDOW} {{ ?a ?b ?c }}"
+    found = translate_csparql(parse(text, "csparql"), "q", "http://ex/")
+    assert [(window.stream, window.named) for window in found.windows] == [
+        ("<http://ex/s>", False),
+        ("<http://ex/s>", True),
+    ]
 
 
 def test_a_stream_that_is_a_static_graph_under_another_spelling() -> None:

@@ -126,7 +126,6 @@ def test_the_line_is_shown_with_a_caret() -> None:
             "<s >",
             "the IRI '<s >' cannot contain a space",
         ),
-        (f"{STREAM} FROM NAMED STREAM : [RANGE TRIPLES 5]", ": [", "the stream <s> already has a window"),
         (f"FROM NAMED : {STREAM}", ": FROM", "<s> is a stream of this query; it cannot be a named graph"),
     ],
 )

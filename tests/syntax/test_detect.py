@@ -109,6 +109,8 @@ def test_cqels(source: str) -> None:
         "ASK { { ?a ?b ?c } MET BY { ?d ?e ?f } }",
         "ASK { { ?a ?b ?c } contains # so\n { ?d ?e ?f } }",
         "ASK { { ?a ?b ?c } During { ?d ?e ?f } }",
+        "ASK { { ?a ?b ?c }+ }",
+        "ASK { { ?a ?b ?c } { 2 , 5 } }",
     ],
 )
 def test_epsparql(source: str) -> None:

@@ -28,17 +28,11 @@ def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE
 
 
 def check_streams(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
-    """Raise an error where a stream is named twice, or timestamp() names what is no stream of the query.
+    """Raise an error where a stream is a static graph too, or timestamp() names none of the query's streams.
 
     The parser has checked the same as far as it can without the base IRI; `iri` resolves a name.
     """
-    streams: set[str] = set()
-    for clause in query.streams:
-        name = iri(clause.iri)
-        if name in streams:
-            message = f"the stream <{name}> already has a window; one query sees a stream through one window"
-            raise QuerySyntaxError(message, query.text, clause.iri.position)
-        streams.add(name)
+    streams = {iri(clause.iri) for clause in query.streams}
     for graph in query.dataset:
         if graph.named and (name := iri(graph.iri)) in streams:
             message = f"<{name}> is a stream of this query; it cannot be a named graph of static data as well"

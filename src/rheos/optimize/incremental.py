@@ -73,6 +73,9 @@ def kept(query: CSparqlQuery) -> Query | NotKept:
         return NotKept("the instants of a window that counts are known only when its elements have come")
     if not all(isinstance(window.window, LogicalWindow) for window in query.windows):
         return NotKept("when a session is over is known only when no more elements come")
+    graphs = [window.stream for window in query.windows if window.name is None]
+    if len(set(graphs)) < len(graphs):
+        return NotKept("a triple can be in several windows on a stream")
     if query.compares:
         return NotKept(f"{query.operator} compares answers with those of the evaluation before")
     if is_timed(form.pattern):

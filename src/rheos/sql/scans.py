@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rheos.algebra.nodes import Dataset, GraphPart
 from rheos.sql.conditions import same
-from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context
+from rheos.sql.context import DEFAULT_WINDOW, STATIC_TOO, Context, WindowTable
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import entailed_names
 from rheos.sql.relation import INTERVAL, nested, select
 from rheos.sql.validity import ALWAYS
-from rheos.sql.windows import stream_time
+from rheos.sql.windows import disjoint, stream_time
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
@@ -52,15 +52,23 @@ def scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "al
         return static_scan(context, alias, compiler)
     columns = ["s", "p", "o", "time", *INTERVAL]
     if context.graph is not None:
-        parts = [select(columns, part_name(window.table, part)) for window in windows]
-        return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, {context.graph: "time"})
-    times = {window.stream: stream_time(number) for number, window in enumerate(windows, start=1)}
+        return Scan(nested(merged(windows, part), alias), [], True, {context.graph: "time"})
+    streams = list(dict.fromkeys(window.stream for window in windows))
+    times = {stream: stream_time(number) for number, stream in enumerate(streams, start=1)}
     parts = [always(static_scan(context, "t", compiler), ["g", "s", "p", "o"], times.values())]
-    for window in windows:
-        own = [f"{compiler.dialect.string(window.stream)} AS g", *columns]
-        own += [f"{'time' if s == window.stream else NO_TIME} AS {time}" for s, time in times.items()]
-        parts.append(select(own, window.table))
+    for stream in streams:
+        own = [f"{compiler.dialect.string(stream)} AS g", *columns]
+        own += [f"{'time' if s == stream else NO_TIME} AS {time}" for s, time in times.items()]
+        held = merged([window for window in windows if window.stream == stream], part)
+        parts.append(select(own, nested(held, "w")))
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)
+
+
+def merged(windows: Sequence[WindowTable], part: GraphPart) -> str:
+    """What the windows on one stream hold, as one graph: a triple that several of them have is there once."""
+    columns = ["s", "p", "o", "time", *INTERVAL]
+    rows = "\nUNION ALL\n".join(select(columns, part_name(window.table, part)) for window in windows)
+    return rows if len(windows) == 1 else disjoint(rows, ["time"])
 
 
 def window_scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
@@ -80,17 +88,25 @@ def window_scan(context: Context, alias: str, compiler: Compiler, part: GraphPar
 def default_scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
     """The static default graph and the windows that are part of it; of new elements, these alone."""
     static = static_scan(context, "t", compiler)
-    windows = {w.stream: number for number, w in enumerate(context.stream_graphs, start=1) if not w.named}
+    windows = [(w.stream, number) for number, w in enumerate(context.stream_graphs, start=1) if not w.named]
     if not windows:
         return static_scan(context, alias, compiler)
-    times = {stream: stream_time(number) for stream, number in windows.items()} if context.timed else {}
+    # The time of a triple in a stream is the latest in the windows on that.
+    latest: dict[str, list[str]] = {}
+    for stream, number in windows if context.timed else ():
+        latest.setdefault(stream, []).append(stream_time(number))
+    times = {stream: columns[0] for stream, columns in latest.items()}
+    of_streams = [
+        columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)}) AS {columns[0]}"
+        for columns in latest.values()
+    ]
     if context.timed:
         # Of a triple that is in a window too, it is there that its time is known.
         found = same("x", "t", "spo")
         static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {found})")
     parts = [
         always(static, ["s", "p", "o"], times.values()),
-        select(["s", "p", "o", "time", *INTERVAL, *times.values()], part_name(DEFAULT_WINDOW, part)),
+        select(["s", "p", "o", "time", *INTERVAL, *of_streams], part_name(DEFAULT_WINDOW, part)),
     ]
     parts = parts[1:] if part == "new" else parts
     return Scan(nested("\nUNION ALL\n".join(parts), alias), [], True, times)

@@ -155,17 +155,11 @@ def check(query: ast.Query) -> None:
 
 
 def _graph_names(query: ast.Query) -> None:
-    """A stream under two windows, or one that is a static graph too, would make GRAPH ambiguous.
+    """A stream that is a static graph too would make GRAPH ambiguous.
 
     Names are compared as far as they can be here, with prefixes but without the base IRI.
     """
-    streams: set[str] = set()
-    for stream in query.streams:
-        iri = spelled_out(query, stream.iri)
-        if iri in streams:
-            message = f"the stream <{iri}> already has a window; one query sees a stream through one window"
-            raise Fault(message, stream.iri.position)
-        streams.add(iri)
+    streams = {spelled_out(query, stream.iri) for stream in query.streams}
     for clause in query.dataset:
         if clause.named and (iri := spelled_out(query, clause.iri)) in streams:
             message = f"<{iri}> is a stream of this query; it cannot be a named graph of static data as well"

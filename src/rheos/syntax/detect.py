@@ -21,8 +21,13 @@ _OF_EPSPARQL = (
 # What a query with windows reports, in C-SPARQL and RSP-QL.
 _OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
 
+# The end of a group that is repeated, `{A}+` or `{A}{2,5}`: nothing else may follow a group like this.
+_RUN = r"\}(?=\s*(?:\+|\{\s*\d+\s*(?:,\s*\d*\s*)?\}))"
+
 # Nearly all texts of plain SPARQL end here.
-_HINT = re.compile("|".join(("REGISTER", "STREAM", "WINDOW", *_OF_CSPARQL, *_OF_EPSPARQL)), re.IGNORECASE)
+_HINT = re.compile(
+    "|".join(("REGISTER", "STREAM", "WINDOW", *_OF_CSPARQL, *_OF_EPSPARQL, _RUN)), re.IGNORECASE
+)
 
 # What to pass over, longest first where two begin alike, and the words that are left. Beyond ASCII, every
 # character may be part of a name. A hyphen belongs to the word before it: it may be the name of a registered
@@ -34,14 +39,15 @@ _TOKEN = r"""
     | <[^<>"{}|^`\\\x00-\x20]*>
     | [?$@][^\x00-,./:-@\[-^`{-\x7f]+
     | [^\x00-,/:-@\[-^`{-\x7f]*:(?:[^\x00-$&-,/;-@\[-^`{-\x7f]|\\.)*
-    | (?P<word>[^\W\d][\w-]*|[\[{])
+    | (?P<word>[^\W\d][\w-]*|[\[{]|RUN_ENDS)
     | [\d.-]+ | [^\x00-\x7f]+
-"""
+""".replace("RUN_ENDS", _RUN)
 _CLAUSE = "FROM STREAM"
 _WINDOW = "FROM STREAM ["
 _PATTERN = "STREAM"
 _NAMED_WINDOW = "WINDOW"
-_SHOWING = {"REGISTER", _PATTERN, _NAMED_WINDOW, *_OPERATORS, *_OF_CSPARQL, *_OF_EPSPARQL}
+_RUN_ENDS = "}"
+_SHOWING = {"REGISTER", _PATTERN, _NAMED_WINDOW, _RUN_ENDS, *_OPERATORS, *_OF_CSPARQL, *_OF_EPSPARQL}
 
 
 def detect(text: str) -> str:
@@ -55,7 +61,9 @@ def detect(text: str) -> str:
         return "rspql"
     if _PATTERN in found:
         return "cqels"
-    if found.intersection(_OF_EPSPARQL) or (_CLAUSE in found and not found & {_WINDOW, *_OF_CSPARQL}):
+    if found.intersection((*_OF_EPSPARQL, _RUN_ENDS)) or (
+        _CLAUSE in found and not found & {_WINDOW, *_OF_CSPARQL}
+    ):
         return "epsparql"
     return "csparql" if found else "sparql"
 
@@ -65,8 +73,9 @@ def mixture(text: str) -> tuple[str, int] | None:
     events = ""
     found: set[str] = set()
     for mark, index in _marks(text):
-        if mark in _OF_EPSPARQL:
-            events = events or f"EP-SPARQL ({text[index : index + len(mark)]})"
+        if mark in _OF_EPSPARQL or mark == _RUN_ENDS:
+            word = "{…}+" if mark == _RUN_ENDS else text[index : index + len(mark)]
+            events = events or f"EP-SPARQL ({word})"
         elif mark in (_CLAUSE, _WINDOW, _PATTERN, _NAMED_WINDOW):
             found.add(mark)
         # Events may stand in the windows of RSP-QL.

@@ -8,7 +8,7 @@ the highest of these means, and the highest memory. There the delay runs from th
 the result with it, so that for C-SPARQL the wait for the next step of the window is in it.
 
 What is not here, the files do not have: a delay of Q11 and Q12 of C-SPARQL and of Q12 of CQELS (the authors
-say in the queries why not), and results of CQELS for Q10. The paper has more figures, as diagrams only.
+say in the queries why not), and results of CQELS for Q10. Of the paper itself only the beginning was at hand.
 """
 
 from __future__ import annotations
