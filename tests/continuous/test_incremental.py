@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -62,6 +62,7 @@ class Run:
     static: Sequence[Triple]
     since: Mapping[str, int]
     cuts: Sequence[int]
+    restarts: Collection[int] = ()  # the cuts at which the query is stopped and started again
 
     def answers(self, chance: random.Random, *, cached: bool = True) -> list[Answer]:
         """The answers, by workers each of which has a cache and sees some of the batches."""
@@ -71,13 +72,16 @@ class Run:
             graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in self.static), format="nt")
         caches = [Cache(graphs.connection, always=True) for graphs in workers]
         reported: list[Answer] = []
+        since = dict(self.since)
         for after, until in itertools.pairwise(self.cuts):
+            if after in self.restarts:
+                since = {name: elements.up_to(after) for name, elements in live.items()}
             cache = chance.choice(caches)
             if chance.random() < 0.1:
                 cache.forget("q")
             cache.begin("run", ["q"])
             bench = Workbench(cache.connection, dict(live), cache=cache if cached else None)
-            span = Span(after, until, tuple(sorted(self.since.items())))
+            span = Span(after, until, tuple(sorted(since.items())))
             answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
             if chance.random() < 0.2:  # the batch is done again
                 answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
@@ -168,6 +172,18 @@ def test_windows_of_rspql(text: rspql_cases.Text, seed: int) -> None:
     given = run.answers(chance)
     assert given == run.answers(chance, cached=False)
     assert given == rspql_answers(found, operator.statement.columns, -1, until)
+
+
+@pytest.mark.parametrize("seed", spread(4, 1))
+@pytest.mark.parametrize("text", KEPT, ids=str)
+def test_a_query_that_is_started_again_sees_what_comes_after(text: Text, seed: int) -> None:
+    chance = random.Random(f"again {text}{seed}")
+    found = next(filter(is_incremental, (case(chance, text) for _ in range(100))))
+    until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
+    cuts = [NEVER, *sorted(chance.sample(range(1, until, SECOND // 2), 8)), until]
+    streams = {name: buffer(list(elements)) for name, elements in found.streams.items()}
+    run = Run(CSparqlOperator.of(found.query), streams, found.static, {}, cuts, chance.sample(cuts[1:-1], 2))
+    assert run.answers(chance) == run.answers(chance, cached=False)
 
 
 def is_incremental(found: Case) -> bool:

@@ -50,6 +50,7 @@ class Found:
 
     table: str
     forgotten: int
+    unseen: Mapping[str, int]  # how many elements of each stream were before the query
     until: int = NEVER
     last: dict[str, int] = field(default_factory=dict)  # of each stream, the place of the last element
     held: list[Interval] = field(default_factory=list)  # when some window holds something
@@ -108,12 +109,25 @@ class Incremental:
 
     def found(self, span: Span) -> Found:
         found = self.cache.queries.get(self.query_name)
-        usable = isinstance(found, Found) and found.table == self.name and found.forgotten <= span.after
-        if not usable or span.after == NEVER:
+        if not isinstance(found, Found) or not self.usable(found, span):
             self.cache.forget(self.query_name)
-            found = self.cache.queries[self.query_name] = Found(self.name, span.after)
-        assert isinstance(found, Found)
+            found = self.cache.queries[self.query_name] = Found(self.name, span.after, dict(span.unseen))
         return found
+
+    def usable(self, found: Found, span: Span) -> bool:
+        """Whether what was found is of this query, has all that holds after the span begins, and nothing that
+        the query must not see since it was stopped and started again."""
+        if found.table != self.name or span.after == NEVER or found.forgotten > span.after:
+            return False
+        return all(
+            count <= found.unseen.get(stream, 0) or count < self.first_place(stream)
+            for stream, count in span.unseen
+        )
+
+    def first_place(self, stream: str) -> int:
+        """The place of the first element of a stream that is live."""
+        elements = self.elements[stream]
+        return elements.column("place")[0].as_py() if len(elements) else 2**62
 
     def matches(self, memories: Mapping[str, Repeats], graph: str | None, pattern: TriplePattern) -> bool:
         """Whether elements that match a pattern have been seen."""
