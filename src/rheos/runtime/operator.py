@@ -1,7 +1,7 @@
 """Operators: what the runtime knows of a continuous query, whatever its language.
 
-A language is a folder beside this module (`csparql`, `cqels`, `epsparql`, `rspql`) with a class that is an `Operator`.
-`languages.py` is the only place that knows how many there are.
+A language is a folder beside this module (`csparql`, `cqels`, `epsparql`, `rspql`) with a class that is an
+`Operator`. `languages.py` is the only place that knows how many there are.
 """
 
 from __future__ import annotations
