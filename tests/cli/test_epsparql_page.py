@@ -25,7 +25,7 @@ def test_python(code: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("text", [text for kind, text in BLOCKS if kind == "sparql"])
 def test_queries(text: str) -> None:
-    assert parse(text).dialect == "epsparql"
+    assert parse(text).dialect == ("rspql" if "WINDOW" in text else "epsparql")
 
 
 def test_a_rule_that_would_hold_if_it_did_not() -> None:

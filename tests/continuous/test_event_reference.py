@@ -557,10 +557,13 @@ def test_what_rules_derive_entails_too() -> None:
 
 @pytest.mark.parametrize("block", spread(8))
 def test_timewise_monotonicity(block: int) -> None:
-    """What is an answer at a time stays one, and what ends by then is one already."""
+    """What is an answer at a time stays one, and what ends by then is one already. That does not hold for
+    `{A}+`: that a run is over is known only when something else comes."""
     for seed in range(40 * block, 40 * block + 40):
         case = random_case(seed)
-        for number in range(len(case.queries)):
+        for number, query in enumerate(case.queries):
+            if "}+" in text(query):
+                continue
             given = answers(case, number)
             for time in case.ends:
                 until = [answer for answer in given if answer[0] <= time]
@@ -586,7 +589,9 @@ def test_random_cases_have_everything() -> None:
     cases = [random_case(seed) for seed in range(64)]
     assert sum(bool(answers(case)) for case in cases) > 55
     parts = [part for case in cases for query in case.queries for part in elements(query)]
-    chained = {operator for part in parts if isinstance(part, Chain) for operator in part.operators}
+    more = [random_case(seed) for seed in range(600)]  # there are many operators
+    chains = [part for case in more for query in case.queries for part in elements(query)]
+    chained = {operator for part in chains if isinstance(part, Chain) for operator in part.operators}
     assert chained == set(OPERATORS)
     assert {type(part) for part in parts} == {
         Triples, Chain, Static, Values, Bind, Filter, Group, Optional, Query,
