@@ -188,7 +188,7 @@ class Incremental:
             assert isinstance(window.window, LogicalWindow)
             elements, stream = self.elements[window.stream], window.stream
             low = elements.column("place")[0].as_py() if len(elements) else 1
-            begin = max(0, max(unseen.get(stream, 0), 0) + 1 - low)
+            begin = max(0, unseen.get(stream, 0) + 1 - low)
             end = max(begin, up_to(elements, until))
             new = min(end, max(begin, found.last.get(stream, 0) + 1 - low))
             ends[stream] = low + end - 1

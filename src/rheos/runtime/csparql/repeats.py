@@ -17,13 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rheos.runtime.csparql.windows import MOST_PREDICATES
 from rheos.runtime.operator import Times
 from rheos.runtime.worker.database import Database
 
 Hashes = npt.NDArray[np.uint64]
-
-# With more different predicates than this, nothing is decided by predicate.
-MOST_PREDICATES = 1000
 
 
 class Run(NamedTuple):
