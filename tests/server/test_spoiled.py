@@ -61,6 +61,7 @@ def test_an_element_far_ahead_spoils_nothing(city: City, config: Config) -> None
         assert counts(city, "s", line("a", "p", "c", 11)) == {"accepted": 1, "late": 0, "ahead": 0}
         assert values(next(events), "o") == ("00:10", "b")
     letters = config.state / "dead-letters.ndjson"
+    wait(lambda: bool(letters.read_text()), "the dead letter is written")
     [letter] = map(json.loads, letters.read_text().splitlines())
     assert (letter["stream"], letter["kind"], letter["text"]) == (f"{BASE}s", "ahead", FAR.rstrip())
     assert "at most 1h are allowed" in letter["reason"]

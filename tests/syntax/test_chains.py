@@ -102,6 +102,7 @@ CHAINS = {
 
 FEWEST = 3_100  # more than any kind may have
 REFUSED = r"too (long|deeply)"
+SOON = 5.0  # seconds on a slow and busy machine; without a bound it is minutes, or for ever
 
 LONG = {"brackets": nest("SELECT * { ?s ?p ?o FILTER(<… ?o = 1 …>) }", "(", ")")}
 LONG["names in a list"] = chain("SELECT * { ?s ?p ?o FILTER(?o IN (…)) }", ",", lambda i: f"<a:{i}>")
@@ -124,7 +125,7 @@ def test_thousands_are_refused_at_once(kind: str, count: int, engine: rheos.Engi
     started = time.process_time()
     with pytest.raises(QuerySyntaxError, match=REFUSED):
         rheos.parse(text)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < SOON
     if count == FEWEST:
         with pytest.raises(QuerySyntaxError, match=REFUSED):
             engine.explain(text)
