@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
+import ipaddress
+import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
+from rheos.errors import RheosError
 from rheos.server import access
-from rheos.server.config import Config
+from rheos.server.config import Config, QueryConfig, Tls
 from rheos.server.limits import Limits
+from rheos.server.serve import served
 from tests.server.conftest import serving
 
 TOKEN = "correct-horse-battery"
@@ -156,3 +166,108 @@ def test_static_files_are_those_of_the_package(plain: httpx.Client, path: str) -
     assert response.status == 404
     assert b"import" not in response.read()
     connection.close()
+
+
+def basic(password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"me:{password}".encode()).decode()}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    config = Config(
+        port=0,
+        state=tmp_path_factory.mktemp("closed") / "state",
+        token=TOKEN,
+        read_token="everything",
+        queries=(QueryConfig("own", "no query", read_token="only-this-one"),),
+        limits=Limits(query=1000),
+    )
+    yield from serving(config)
+
+
+@pytest.mark.parametrize("path", ["/", "/queries", "/metrics", "/sparql?query=ASK%20%7B%7D", "/page/x", "/x"])
+def test_reading_may_need_a_token_too(closed: httpx.Client, path: str) -> None:
+    for headers in (
+        {},
+        bearer("wrong"),
+        basic("wrong"),
+        bearer("only-this-one"),
+        {"Authorization": "Basic ?"},
+    ):
+        response = closed.get(path, headers=headers)
+        assert response.status_code == 401
+        assert "Basic" in response.headers["www-authenticate"]  # what a browser asks its user for
+    for headers in (bearer("everything"), basic("everything"), bearer(TOKEN), basic(TOKEN)):
+        assert closed.get(path, headers=headers).status_code in (200, 404)
+
+
+def test_a_query_may_have_a_token_of_its_own(closed: httpx.Client) -> None:
+    for path in ("/own", "/own/answers", "/own/plan", "/page/own", "/%6fwn", "/own/"):
+        assert closed.get(path, headers=bearer("everything")).status_code == 401
+        for token in ("only-this-one", TOKEN):
+            assert closed.get(path, headers=bearer(token)).status_code != 401
+
+
+def test_who_may_read_may_not_write(closed: httpx.Client) -> None:
+    assert closed.put("/name", content="SELECT …", headers=bearer("everything")).status_code == 401
+
+
+def test_probes_need_no_token(closed: httpx.Client) -> None:
+    assert closed.get("/openapi.json").status_code == 200
+    response = closed.get("/health")
+    assert response.status_code == 503
+    assert response.json()["detail"].endswith("cannot be registered: own")
+
+
+def test_a_server_may_refuse_to_start_with_a_query_that_is_wrong(tmp_path: Path) -> None:
+    config = Config(port=0, state=tmp_path, strict=True, queries=(QueryConfig("own", "no query"),))
+    with pytest.raises(RheosError, match="queries of the configuration are wrong\nown: "):
+        next(serving(config))
+
+
+def test_requests_may_be_limited(tmp_path: Path) -> None:
+    for hasty in serving(Config(port=0, state=tmp_path, limits=Limits(requests=1))):
+        statuses = [hasty.get("/openapi.json").status_code for _ in range(30)]
+        assert statuses[:10] == [200] * 10
+        response = hasty.get("/openapi.json")
+        assert (429 in statuses, response.status_code, response.headers["retry-after"]) == (True, 429, "1")
+
+
+def test_https_without_a_proxy(tmp_path: Path) -> None:
+    certificate, key = own_certificate(tmp_path)
+    config = Config(port=0, state=tmp_path / "state", tls=Tls(certificate, key))
+    with served(config) as host:
+        assert host.base == f"https://127.0.0.1:{host.port}/"
+        context = ssl.create_default_context(cafile=str(certificate))
+        assert httpx.get(f"{host.base}health", verify=context).json() == {"status": "ok"}
+
+
+def own_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody else has signed, and its key."""
+    secret = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(secret.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(address, critical=False)
+        .sign(secret, hashes.SHA256())
+    )
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    key.write_bytes(
+        secret.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return certificate, key

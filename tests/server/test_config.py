@@ -16,12 +16,15 @@ from rheos.server.config import (
     Config,
     ConfigError,
     DataTable,
+    LogTable,
     QueryTable,
     Settings,
     SinksTable,
     SinkTable,
     StreamTable,
+    TlsTable,
     config_of,
+    from_environment,
     read,
     stream_of,
 )
@@ -135,6 +138,11 @@ def test_nothing_at_all() -> None:
         ("port = 70000", "port: expected a whole number up to 65535, not 70000"),
         ("port = '80'", "port: expected a whole number up to 65535, not '80'"),
         ("base = 'http://ex'", "base: expected an address that begins with http: or https:"),
+        ("[tls]\nkey = 'a'", "[tls] a certificate and its key belong together"),
+        ("token = 'long-enough'\ntoken_file = 't'", "token and token_file: only one of them"),
+        ("token_file = 'nowhere'", "nowhere: No such file or directory"),
+        ("[log]\nlevel = 'loud'", "[log] level: expected one of debug, info, warning, error, not 'loud'"),
+        ("[streams.s]\npush = true\nread_token = 'a'", "[streams.s] read_token: a token has at least 8"),
         ("token = 'short'", "token: a token has at least 8 characters"),
         ("token = 'with a space'", "token: a token has at least 8 characters"),
         ("[limits]\nslow = 0", "[limits] slow: expected a number of seconds, not 0"),
@@ -160,6 +168,8 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
         ("queries.q", QueryTable),
         ("sinks", SinksTable),
         ("limits", Limits),
+        ("log", LogTable),
+        ("tls", TlsTable),
     ],
 )
 def test_every_key_says_what_it_expects(table: str, model: type[Struct]) -> None:
@@ -207,8 +217,8 @@ def test_clients_of_streams_are_told_of_unknown_keys() -> None:
 def test_the_documentation_knows_every_key_and_its_default() -> None:
     text = DOCS.read_text()
     documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
-    top = {field.name for field in fields(Settings)} - {"data", "streams", "queries", "limits"}
-    tables = (DataTable, StreamTable, QueryTable, SinksTable, SinkTable, Limits)
+    top = {field.name for field in fields(Settings)} - {"data", "streams", "queries", "limits", "log", "tls"}
+    tables = (DataTable, StreamTable, QueryTable, SinksTable, SinkTable, Limits, LogTable, TlsTable)
     assert documented == top | {field.name for table in tables for field in fields(table)}
     defaults = dict(re.findall(r"^\| `([a-z_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     limits = {field.name: float(field.default) for field in fields(Limits)}
@@ -233,3 +243,58 @@ def test_how_far_ahead_elements_may_be() -> None:
     assert found == {"plain": "auto", "near": 600_000_000, "free": None}
     with pytest.raises(ConfigError, match=r"\[streams\.s\] ahead: expected a length of time"):
         config_of({"streams": {"s": {"push": True, "ahead": "soon"}}})
+
+
+def test_every_key_is_an_environment_variable(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("correct-horse\n")
+    (tmp_path / "rheos.toml").write_text("port = 1\n[streams.Tolls]\npush = true\n[limits]\nqueries = 3")
+    given = from_environment(
+        {
+            "RHEOS_PORT": "9000",
+            "RHEOS_STRICT": "true",
+            "RHEOS_TOKEN_FILE": "secret",
+            "RHEOS_READ_TOKEN": "12345678",
+            "RHEOS_ALLOW": '["broker:9092"]',
+            "RHEOS_LIMITS__EVALUATION": "2.5",
+            "RHEOS_LOG__FORMAT": "text",
+            "RHEOS_STREAMS__TOLLS__LATENESS": "5s",
+            "RHEOS_STREAMS__POSTS__PUSH": "true",
+            "RHEOS_QUERIES__Q__TEXT": "SELECT …",
+            "RHEOS_DATA__DEFAULT": "city.ttl",
+            "RHEOS_TRACEBACK": "1",
+            "OTHER": "x",
+        }
+    )
+    config = read(tmp_path / "rheos.toml", given)
+    assert (config.port, config.strict, config.token, config.read_token) == (
+        9000,
+        True,
+        "correct-horse",
+        "12345678",
+    )
+    assert (config.allow, config.log.format, config.data) == (
+        ("broker:9092",),
+        "text",
+        (str(tmp_path / "city.ttl"),),
+    )
+    assert (config.limits.evaluation, config.limits.queries) == (2.5, 3)
+    assert [(stream.name, stream.lateness) for stream in config.streams] == [
+        ("Tolls", 5_000_000),
+        ("posts", 0),
+    ]
+    assert [(query.name, query.text) for query in config.queries] == [("q", "SELECT …")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RHEOS_PROT", "1", "RHEOS_PROT: there is no key prot"),
+        ("RHEOS_LIMITS__BODIES", "1", "RHEOS_LIMITS__BODIES: there is no key limits.bodies"),
+        ("RHEOS_PORT__X", "1", "RHEOS_PORT__X: there is no key port.x"),
+        ("RHEOS_PORT", "many", "port: expected a whole number up to 65535, not 'many'"),
+    ],
+)
+def test_a_variable_that_is_wrong(name: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        config_of(from_environment({name: value}))
+    assert message in str(error.value)

@@ -15,6 +15,7 @@ from rheos.cli.options import (
     BatchOption,
     CheckpointOption,
     ConfigOption,
+    DataDirOption,
     DataOption,
     DeadLettersOption,
     Dialect,
@@ -28,12 +29,14 @@ from rheos.cli.options import (
     FormatOption,
     Full,
     GraphOption,
+    HostOption,
     IdleOption,
     LatenessOption,
     MappingArgument,
     MappingsOption,
     OutputOption,
     OutputsOption,
+    PortOption,
     QueriesArgument,
     QueryArgument,
     QuietOption,
@@ -46,11 +49,13 @@ from rheos.cli.options import (
     SinkOptionsOption,
     SourceOptionsOption,
     StreamOption,
+    StrictOption,
     Target,
     TextOption,
     TextsOption,
     TimeOption,
     TimesOption,
+    TokenFileOption,
     ToOption,
     examples,
     microseconds,
@@ -277,18 +282,29 @@ def map(
     epilog=examples(
         "rheos serve",
         "rheos serve --config city.toml",
+        "rheos serve --port 9000 --data-dir /var/lib/rheos",
+        "rheos serve --host 0.0.0.0 --token-file /run/secrets/rheos --strict",
+        "RHEOS_PORT=9000 RHEOS_LIMITS__QUERIES=20 rheos serve",
     )
 )
-def serve(config: ConfigOption = None) -> None:
+def serve(
+    config: ConfigOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    token_file: TokenFileOption = None,
+    data_dir: DataDirOption = None,
+    strict: StrictOption = False,
+) -> None:
     """Serve streams as Linked Data, and let clients register queries, push elements and follow answers.
 
     Without --config it is rheos.toml in the current folder that counts, if there is one. Listens on 127.0.0.1
-    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/configuration.md has all keys.
+    unless told otherwise; ends on SIGTERM or Ctrl-C. docs/configuration.md has all keys; each is also an
+    environment variable, RHEOS_…, and options count more than those.
     """
     from rheos.cli.serve import serve
 
     with reported():
-        serve(config)
+        serve(config, host, port, token_file, data_dir, strict or None)
 
 
 @app.command(

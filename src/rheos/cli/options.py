@@ -392,6 +392,23 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", metavar="FILE", help="What to serve, in TOML.", show_default="rheos.toml"),
 ]
+HostOption = Annotated[
+    str | None, typer.Option("--host", metavar="ADDRESS", help="The address to listen on: 127.0.0.1.")
+]
+PortOption = Annotated[
+    int | None, typer.Option("--port", min=0, max=65535, help="The port: 8080; 0 takes one that is free.")
+]
+TokenFileOption = Annotated[
+    Path | None,
+    typer.Option("--token-file", metavar="FILE", help="A file with the token that whoever writes must send."),
+]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="FOLDER", help="The folder of all that survives: rheos-state."),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Do not start if a query of the configuration is wrong.")
+]
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching directories for new files, until Ctrl-C.")
 ]

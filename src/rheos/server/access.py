@@ -1,16 +1,21 @@
 """Access: decides whether a request is allowed, and raises a Problem if it is not.
 
-Everybody may read. Writing needs the token, where there is one. Without a token the server listens on this
-machine only. Then the danger is a page of another site, open in a browser on this machine. It can send
-requests in the user's name, which have the Origin of that site. It can also use a host name of its own that
-points to this machine.
+Everybody may read, unless there is a token for reading; a stream or a query may have its own. Writing needs
+the token, where there is one, and who may write may read everything. A token is sent as `Bearer`, or as the
+password of `Basic`, which is what a browser asks its user for.
+
+Without a token the server listens on this machine only. Then the danger is a page of another site, open in a
+browser on this machine. It can send requests in the user's name, which have the Origin of that site. It can
+also use a host name of its own that points to this machine.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection, Request
@@ -21,6 +26,12 @@ from rheos.server.problems import Problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+# What tells nothing of the data, and must be there for probes and for the pages themselves.
+_OPEN = {"health", "static", "openapi.json", "favicon.ico", "robots.txt"}
+# Addresses whose second part is the name of a stream or a query.
+_NAMING = {"page", "trdf"}
+_BEARER = 'Bearer realm="rheos"'
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -28,13 +39,26 @@ class Access:
 
     token: str | None
     own_host: str | None  # the host name in the server's own addresses
+    read_token: str | None = None
+    read_tokens: Mapping[str, str] = field(default_factory=dict)  # of streams and queries
 
     @classmethod
     def of(cls, config: Config, base: str) -> Access:
-        return cls(config.token, urlsplit(base).hostname)
+        return cls(config.token, urlsplit(base).hostname, config.read_token, config.read_tokens)
 
     def read(self, request: HTTPConnection) -> None:
-        """Refuse a host name that is not the server's. With a token this is not needed."""
+        """Refuse a name of the server that is not its own, and clients without the token for reading."""
+        self._check_name(request)
+        first, _, rest = request.scope["path"].strip("/").partition("/")
+        if first in _OPEN:
+            return
+        name = rest.partition("/")[0] if first in _NAMING else first
+        needed = self.read_tokens.get(name, self.read_token)
+        if needed is not None and not _has(request, needed, self.token):
+            raise _unknown("Reading needs a token", f'{_BEARER}, Basic realm="rheos", charset="UTF-8"')
+
+    def _check_name(self, request: HTTPConnection) -> None:
+        # With a token this is not needed.
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
         if self.token is None and host and host != self.own_host and not is_loopback(host):
             raise Problem(421, "This server has no such name", f"{host}; base = … gives it one")
@@ -55,10 +79,25 @@ class Access:
         """Refuse pages of other sites, and clients without the token."""
         self.read(request)
         self._check_origin(request)
-        if self.token is None:
-            return
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        right = hmac.compare_digest(given.strip().encode(), self.token.encode())
-        if kind.lower() != "bearer" or not right:
-            headers = {"WWW-Authenticate": 'Bearer realm="rheos"'}
-            raise Problem(401, "Writing needs the token", "Authorization: Bearer …", headers=headers)
+        request.scope["writes"] = True
+        if self.token is not None and not _has(request, self.token):
+            # A browser would ask for Basic itself; the pages ask for the token.
+            raise _unknown("Writing needs the token", _BEARER)
+
+
+def _has(request: HTTPConnection, *tokens: str | None) -> bool:
+    """Whether a client has sent one of some tokens."""
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    sent = given.strip().encode()
+    if kind.lower() == "basic":
+        try:
+            sent = base64.b64decode(sent, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return False
+    elif kind.lower() != "bearer":
+        return False
+    return any(hmac.compare_digest(sent, token.encode()) for token in tokens if token is not None)
+
+
+def _unknown(title: str, ways: str) -> Problem:
+    return Problem(401, title, "Authorization: Bearer …", headers={"WWW-Authenticate": ways})

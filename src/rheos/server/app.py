@@ -22,6 +22,7 @@ from rheos.server.control import Control
 from rheos.server.details import Details
 from rheos.server.events import Events, Subscribers
 from rheos.server.host import Host
+from rheos.server.limits import Pace
 from rheos.server.linked import Linked
 from rheos.server.logs import log
 from rheos.server.metrics import Counters, Metrics
@@ -93,7 +94,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
 
     starlette = Starlette(
         routes=routes,
-        middleware=[Middleware(Every, access=access, counters=counters)],
+        middleware=[Middleware(Every, access=access, counters=counters, pace=Pace(host.limits.requests))],
         exception_handlers={
             Problem: on_problem,
             RheosError: on_rheos_error,
@@ -120,11 +121,13 @@ def at(path: str, **handlers: Handler) -> Route:
 
 @dataclass
 class Every:
-    """Middleware: checks the host name of every request, counts it, and logs it."""
+    """Middleware: checks the host name of every request and how many its client has sent, counts it, and
+    logs it."""
 
     app: ASGIApp
     access: Access
     counters: Counters
+    pace: Pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -142,6 +145,7 @@ class Every:
 
         try:
             try:
+                self.pace.count((scope.get("client") or ("",))[0])
                 self.access.read(Request(scope))
             except Problem as problem:
                 await problem.response()(scope, receive, sent)
@@ -151,4 +155,6 @@ class Every:
             took = round((time.perf_counter() - began) * 1000, 1)
             client = (scope.get("client") or ("",))[0]
             fields = {"method": scope["method"], "path": scope["path"], "status": status}
-            log("request", **fields, milliseconds=took, client=client)
+            # Who writes can be found in the log at any level that is usual.
+            event, level = ("write", "info") if scope.get("writes") else ("request", "debug")
+            log(event, level=level, **fields, milliseconds=took, client=client)

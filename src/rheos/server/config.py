@@ -27,6 +27,7 @@ from rheos.addresses import AddressError, Allowed, address, allowed_place
 from rheos.algebra.streams import MovingWindow, PhysicalWindow
 from rheos.errors import RheosError
 from rheos.server import models, sinks, windows
+from rheos.server.environment import merged, settings
 from rheos.server.limits import Limits
 from rheos.server.models import Count, Entailment, Port, Text, Texts, Truth
 from rheos.server.state import Asked
@@ -53,6 +54,20 @@ class ConfigError(RheosError):
 # --- the file ----------------------------------------------------------------------------------------
 
 
+class LogTable(Struct, frozen=True):
+    """`[log]`: what the server writes on standard error, and how."""
+
+    level: models.Level = "info"
+    format: models.LogFormat = "json"
+
+
+class TlsTable(Struct, frozen=True):
+    """`[tls]`: the certificate of a server that is asked by https without a proxy, and its key."""
+
+    certificate: Text | None = None
+    key: Text | None = None
+
+
 class Common(Struct, frozen=True, kw_only=True):
     """The settings that mean the same in the file and in the server. `base` is the beginning of all
     addresses of the server; without one, host and port are."""
@@ -61,6 +76,9 @@ class Common(Struct, frozen=True, kw_only=True):
     port: Port = 8080
     base: Text | None = None
     token: Text | None = None
+    read_token: Text | None = None
+    strict: Truth = False
+    log: LogTable = LogTable()
     execution: models.Execution = "auto"
     entailment: Entailment = "none"
     allow: models.Places = ()
@@ -82,6 +100,7 @@ class StreamTable(models.StreamDescription, frozen=True):
 
     push: Truth = False
     follow: Truth = False
+    read_token: Text | None = None
     kafka: dict[str, Text] = field(default_factory=dict)
     mqtt: dict[str, Text] = field(default_factory=dict)
     http: dict[str, Text] = field(default_factory=dict)
@@ -111,13 +130,17 @@ class QueryTable(Struct, frozen=True):
     text: Text | None = None
     dialect: models.Dialect = "auto"
     entailment: Entailment | None = None
+    read_token: Text | None = None
     sinks: models.SinkList = ()
 
 
 class Settings(Common, frozen=True, kw_only=True):
     """The file."""
 
+    token_file: Text | None = None
+    read_token_file: Text | None = None
     state: Text = "rheos-state"
+    tls: TlsTable = TlsTable()
     window: models.Window | None = None
     data: DataTable = DataTable()
     sinks: SinksTable = SinksTable()
@@ -144,6 +167,7 @@ class StreamConfig:
     ahead: int | Literal["auto"] | None = "auto"
     mapping: Mapping | None = None
     time: str | None = None
+    read_token: str | None = dataclass_field(default=None, repr=False)
     options: Table[str, str] = dataclass_field(default_factory=dict, repr=False)  # secrets are among them
 
     @property
@@ -160,6 +184,7 @@ class QueryConfig:
     dialect: str = "auto"
     entailment: str | None = None
     sinks: tuple[SinkSpec, ...] = ()
+    read_token: str | None = dataclass_field(default=None, repr=False)
 
     @property
     def asked(self) -> Asked:
@@ -175,10 +200,18 @@ class SinksConfig:
     folder: Path | None = None
 
 
+class Tls(NamedTuple):
+    """The files of a certificate and its key."""
+
+    certificate: Path
+    key: Path
+
+
 class Config(Common, frozen=True, kw_only=True):
     """All that a server is told. The folder `state` holds everything that survives the process."""
 
     state: Path = Path("rheos-state")
+    tls: Tls | None = None
     window: MovingWindow = DEFAULT_WINDOW
     data: tuple[str, ...] = ()
     graphs: Table[str, str] = field(default_factory=dict)
@@ -194,6 +227,12 @@ class Config(Common, frozen=True, kw_only=True):
                 'token = "…", which whoever writes sends as Authorization: Bearer …'
             )
 
+    @property
+    def read_tokens(self) -> dict[str, str]:
+        """The streams and queries that have a token of their own for reading."""
+        named: list[StreamConfig | QueryConfig] = [*self.streams, *self.queries]
+        return {item.name: item.read_token for item in named if item.read_token is not None}
+
 
 def is_loopback(host: str) -> bool:
     try:
@@ -202,15 +241,27 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def read(path: Path) -> Config:
-    """Read a file. Paths in it are relative to its folder."""
+def read(path: Path | None, given: Table[str, Any] | None = None) -> Config:
+    """Read a file, if there is one. What is given beside it counts more. Paths are relative to the folder of
+    the file."""
+    content: dict[str, Any] = {}
+    if path is not None:
+        try:
+            content = tomllib.loads(path.read_text())
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path}: {error}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path}: the text is not UTF-8") from None
+    name, folder = (DEFAULT_FILE, Path()) if path is None else (str(path), path.parent)
+    return config_of(merged(content, given or {}), name, folder)
+
+
+def from_environment(variables: Table[str, str]) -> dict[str, Any]:
+    """The settings that are environment variables."""
     try:
-        content = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: the text is not UTF-8") from None
-    return config_of(content, str(path), path.parent)
+        return settings(variables, Settings)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path = Path()) -> Config:
@@ -218,7 +269,12 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
     given: Settings = read_table(Settings, content, top)
     found = {key: getattr(given, key) for key in Common.__struct_fields__}
     found["base"] = top.value("base", base, given.base)
-    found["token"] = top.value("token", token, given.token)
+    for key in ("token", "read_token"):
+        found[key] = _secret(key, getattr(given, key), getattr(given, f"{key}_file"), top, folder)
+    if (given.tls.certificate is None) != (given.tls.key is None):
+        raise top.under("tls").error("a certificate and its key belong together")
+    if given.tls.certificate is not None and given.tls.key is not None:
+        found["tls"] = Tls(folder / given.tls.certificate, folder / given.tls.key)
     files = (given.data.default,) if isinstance(given.data.default, str) else given.data.default
     for iri in given.data.graphs:
         top.under("data").under("graphs").check(absolute_iri, iri)
@@ -246,6 +302,19 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
         )
     except ConfigError as error:
         raise top.error(str(error)) from None
+
+
+def _secret(key: str, text: str | None, file: str | None, top: Place, folder: Path) -> str | None:
+    """A token, given as it is or by its file."""
+    if text is not None and file is not None:
+        raise top.error(f"{key} and {key}_file: only one of them")
+    if file is not None:
+        try:
+            text = (folder / file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
+            raise top.error(f"{key}_file: {folder / file}: {reason}") from None
+    return top.value(key, token, text)
 
 
 def stream_of(name: str, content: Table[str, Any], allow: Iterable[str] = ()) -> StreamConfig:
@@ -295,6 +364,7 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> S
         ahead="auto" if given.ahead is None else ahead,
         mapping=_mapping(given, place, folder),
         time=given.time,
+        read_token=place.value("read_token", token, given.read_token),
         options=_options(given, source, place),
     )
 
@@ -349,7 +419,8 @@ def _query(given: QueryTable, name: str, top: Place, folder: Path, common: Sinks
             reason = error.strerror if isinstance(error, OSError) else "the text is not UTF-8"
             raise place.error(f"{path}: {reason}") from None
     specs = tuple(_sink(sink, place.under("sinks"), folder, common) for sink in given.sinks)
-    return QueryConfig(name, text, given.dialect, given.entailment, specs)
+    own = place.value("read_token", token, given.read_token)
+    return QueryConfig(name, text, given.dialect, given.entailment, specs, own)
 
 
 def _sink(given: Any, place: Place, folder: Path, common: SinksConfig) -> SinkSpec:

@@ -35,6 +35,11 @@ class Health:
         if not self._host.runs:
             return models.reply(models.Health("starting"), 503)
         troubles = self.troubles()
+        wrong = {q.name: q.error for q in list(self._host.queries.values()) if q.kept.configured and q.error}
+        if wrong:
+            # Whoever has put it into the configuration relies on it.
+            told = f"the configuration has queries that cannot be registered: {', '.join(sorted(wrong))}"
+            return models.reply(models.Health("failing", told, **troubles), 503)
         return models.reply(models.Health("degraded" if troubles else "ok", **troubles))
 
     def look(self) -> None:

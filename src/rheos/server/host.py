@@ -91,7 +91,7 @@ class Host:
         """`port` is the port that the server listens on: the configuration may have left it open."""
         self.config = config
         self.port = port
-        self.base = config.base or address(config.host, port)
+        self.base = config.base or address(config, port)
         self.limits = config.limits
         self.streams: dict[str, Stream] = {}
         self.queries: dict[str, Query] = {}
@@ -213,6 +213,9 @@ class Host:
         while left and len(left) != count:
             count = len(left)
             left = [query for query in left if not self._open_query(query)]
+        wrong = [f"{kept.name}: {self.queries[kept.name].error}" for kept in left if kept.configured]
+        if self.config.strict and wrong:
+            raise RheosError("queries of the configuration are wrong\n" + "\n".join(wrong))
         for kept in left:
             error = self.queries[kept.name].error
             log("a query could not be registered", level="error", query=kept.name, error=error)
@@ -589,8 +592,8 @@ def makes_stream(tree: ast.Query) -> bool:
     return tree.registration is not None and tree.registration.kind == "STREAM"
 
 
-def address(host: str, port: int) -> str:
+def address(config: Config, port: int) -> str:
     """The base of a server without one in its configuration."""
-    if host in ("0.0.0.0", "::"):
-        host = socket.gethostname()
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    host = socket.gethostname() if config.host in ("0.0.0.0", "::") else config.host
+    scheme = "http" if config.tls is None else "https"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"

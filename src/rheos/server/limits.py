@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import dataclass, field
+
 from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 
@@ -10,6 +14,8 @@ from rheos.engine import DIALECTS
 from rheos.server.models import Count, Seconds
 from rheos.server.problems import Problem
 from rheos.server.state import Asked
+
+_SAVED = 10.0  # seconds
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -26,10 +32,34 @@ class Limits(Struct, frozen=True, kw_only=True):
     window: Count = 24 * 3600  # the longest window that a client may choose
     triples: Count = 100_000  # the same for physical windows
     evaluation: Seconds = 30.0  # of a query over static data, or of a continuous query in one batch
+    requests: Count = 0  # of one client in a second; 0 is as many as it likes
     at_once: Count = 8  # queries over static data that run at the same time
     slow: Seconds = 10.0  # how long a subscriber may take nothing
     unasked: Seconds = 300.0  # how long a view stays that nobody asks for
     behind: Seconds = 30.0  # how long elements may wait to be evaluated before /health says so
+
+
+@dataclass
+class Pace:
+    """How often clients ask: each may save up the requests of `_SAVED` seconds, and no more."""
+
+    rate: int
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)  # requests, and when that was so
+
+    def count(self, client: str) -> None:
+        """Count a request; Problem if it is one too many."""
+        if not self.rate:
+            return
+        now, most = time.monotonic(), self.rate * _SAVED
+        left, since = self._left.pop(client, (most, now))
+        left = min(most, left + (now - since) * self.rate)
+        self._left[client] = (left - 1 if left >= 1 else left, now)  # who asked last is last
+        oldest = next(iter(self._left))
+        if now - self._left[oldest][1] > _SAVED:
+            del self._left[oldest]
+        if left < 1:
+            headers = {"Retry-After": str(math.ceil((1 - left) / self.rate))}
+            raise Problem(429, "Too many requests", f"at most {self.rate} a second", headers=headers)
 
 
 async def body(request: Request, most: int) -> bytes:

@@ -33,6 +33,8 @@ Texts = Annotated[Text | tuple[Text, ...], Meta(title="a text or a list of texts
 Places = Annotated[tuple[Text, ...], Meta(title="a list of places such as host:port")]
 SinkList = Annotated[tuple[Any, ...], Meta(title="a list of sinks")]
 Full = Literal["stop", "drop"]
+Level = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["json", "text"]
 Truth = Annotated[bool, Meta(title="true or false")]
 Count = Annotated[int, Meta(ge=0, title="a whole number")]
 Size = Annotated[int, Meta(ge=1)]

@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
 
 def serve(config: Config) -> None:
     """Serve until SIGTERM or SIGINT."""
-    logs.begin()
+    logs.begin(config.log.level, config.log.format)
     with opened(config) as (host, listening):
         # uvicorn raises the signal again at its end, but the host is not closed yet.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -134,6 +134,8 @@ async def run(host: Host, listening: socket.socket, ready: Callable[[Server], No
         server_header=False,
         proxy_headers=False,
         ws_max_size=1 << 16,
+        ssl_certfile=None if host.config.tls is None else host.config.tls.certificate,
+        ssl_keyfile=None if host.config.tls is None else host.config.tls.key,
         timeout_graceful_shutdown=_GRACE,
     )
     server = Server(config, web, lambda: ready(server))
