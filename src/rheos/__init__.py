@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rheos.answers.result import Result
     from rheos.engine import Engine, parse
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CheckpointError",

@@ -1,0 +1,30 @@
+"""A job for a Spark cluster: counts who posts, from a topic of Kafka, until it is stopped.
+
+spark-submit job.py kafka://broker:9092/posts s3a://bucket/checkpoint
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from rheos import Engine
+
+QUERY = """
+REGISTER QUERY busy AS
+SELECT ?who (COUNT(*) AS ?posts)
+FROM STREAM <http://example.org/posts> [RANGE 1m STEP 10s]
+WHERE { ?who ?does ?what }
+GROUP BY ?who
+"""
+
+
+def main(source: str, checkpoint: str) -> None:
+    spark = SparkSession.builder.appName("rheos").getOrCreate()
+    with Engine(spark, checkpoint=checkpoint) as engine:
+        engine.add_stream("http://example.org/posts", source)
+        engine.register(QUERY)
+        engine.run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,178 @@
+"""The files in `deploy/`: they can be read, fit together and fit this version. What needs a container engine
+or a cluster is not tried here; docs/deployment.md says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from rheos.server.config import Config, config_of
+from tests.conftest import java_is_missing
+from tests.server.conftest import serving
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_service_of_systemd(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not on this machine")
+    text = (DEPLOY / "systemd" / "rheos.service").read_text()
+    command = shutil.which("true")
+    assert text.count("/opt/rheos/bin/rheos serve") == 1
+    unit = tmp_path / "rheos.service"
+    unit.write_text(text.replace("ExecStart=/opt/rheos/bin/rheos", f"ExecStart={command}"))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    # Other units of the machine may have mistakes of their own.
+    assert [line for line in done.stderr.splitlines() if "rheos" in line] == []
+
+
+def test_options_in_the_files_are_those_of_the_command() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "rheos", "serve", "--help"], capture_output=True, text=True, timeout=60
+    ).stdout
+    files = [DEPLOY / "systemd" / "rheos.service", *DEPLOY.glob("*/*.yaml")]
+    used = {
+        option
+        for file in files
+        for option in re.findall(r"(--(?:config|token|data)[a-z-]*)", file.read_text())
+    }
+    assert used == {"--config", "--data-dir", "--token-file"}
+    assert all(option in shown for option in used)
+
+
+@pytest.mark.parametrize("path", ["Containerfile", "kubernetes/Containerfile"])
+def test_images_are_made_of_what_is_here(path: str) -> None:
+    text = (DEPLOY / path).read_text()
+    copied = [line.split()[1:-1] for line in text.splitlines() if re.match(r"COPY (?!--)", line)]
+    assert copied
+    assert all((ROOT / name).exists() for names in copied for name in names)
+    assert re.search(r"^USER (10001|spark)$", text, re.MULTILINE)
+
+
+def test_the_compose_file_mounts_what_is_here() -> None:
+    folder = DEPLOY / "compose"
+    services = yaml.safe_load((folder / "compose.yaml").read_text())["services"]
+    assert {"rheos", "kafka", "mosquitto", "prometheus", "grafana"} == services.keys()
+    mounted = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())]
+    files = [name for name in mounted if name.startswith(".")]
+    assert len(files) == 5
+    assert all((folder / name).is_file() for name in files)
+    config = config_of({**tomllib.loads((folder / "rheos.toml").read_text()), "token": "correct-horse"})
+    assert [query.name for query in config.queries] == ["busy"]
+
+
+def test_the_manifests_of_kubernetes() -> None:
+    parts = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "server.yaml").read_text()))
+    assert [part["kind"] for part in parts] == ["ConfigMap", "Service", "StatefulSet"]
+    config_of(tomllib.loads(parts[0]["data"]["rheos.toml"]))
+    [container] = parts[2]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"rheos:{VERSION}"
+    assert {container[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe")} == {
+        "/health"
+    }
+    names = {volume["name"] for volume in parts[2]["spec"]["template"]["spec"]["volumes"]} | {"state"}
+    assert names == {mount["name"] for mount in container["volumeMounts"]}
+    job = yaml.safe_load((DEPLOY / "kubernetes" / "spark-application.yaml").read_text())
+    assert job["spec"]["image"] == f"rheos-spark:{VERSION}"
+
+
+def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
+    panels = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text())["panels"]
+    asked = {
+        name
+        for panel in panels
+        for target in panel["targets"]
+        for name in re.findall(r"rheos_\w+", target["expr"])
+    }
+    known = set[str]()
+    for http in serving(Config(port=0, state=tmp_path)):
+        known = set(re.findall(r"^# TYPE (rheos_\w+) ", http.get("/metrics").text, re.MULTILINE))
+    assert asked <= known
+
+
+@pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
+@pytest.mark.slow
+def test_the_job_runs_on_spark(tmp_path: Path) -> None:
+    stream = tmp_path / "posts.nq"
+    stream.write_text(
+        "".join(
+            f'<http://ex/{n % 3}> <http://ex/posts> <http://ex/p{n}> "2026-01-01T00:00:{n:02}Z"'
+            "^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n"
+            for n in range(60)
+        )
+    )
+    command = [sys.executable, DEPLOY / "kubernetes" / "job.py", stream, tmp_path / "checkpoint"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "checkpoint").rglob("*.json"))
+
+
+@pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
+@pytest.mark.slow
+def test_the_wheel_runs_without_the_checkout(tmp_path: Path) -> None:
+    """The steps of the Containerfile, in a plain folder: build, install into an empty environment, serve."""
+    build = [sys.executable, "-m", "hatchling", "build", "--directory", tmp_path]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    [wheel], [_] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    assert wheel.name.startswith(f"rheos-{VERSION}-")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True, timeout=120)
+    binaries = tmp_path / "env" / "bin"
+    install = [binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[kafka,mqtt]"]
+    done = subprocess.run(install, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RHEOS_"))}
+    demo = subprocess.run(
+        [binaries / "rheos", "demo", "--for", "15s", "--port", "0"],
+        cwd=tmp_path,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert demo.returncode == 0, demo.stderr
+    bench = subprocess.run(
+        [binaries / "rheos", "bench", "sparql"],
+        cwd=tmp_path,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert bench.returncode != 0
+    assert "Traceback" not in bench.stderr
+
+
+def test_the_server_of_a_service_needs_no_file(tmp_path: Path) -> None:
+    """As in the container: everything from the environment, and the token in no process list."""
+    (tmp_path / "token").write_text("correct-horse\n")
+    given = {"RHEOS_PORT": "0", "RHEOS_STATE": str(tmp_path / "state"), "RHEOS_LOG__FORMAT": "json"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rheos", "serve", "--token-file", "token"],
+        cwd=tmp_path,
+        env={**os.environ, **given},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        lines = (json.loads(line) for line in process.stderr)
+        address = next(line["address"] for line in lines if line["event"] == "listening")
+        assert httpx.put(f"{address}name", content="x", timeout=60).status_code == 401
+        told = next(line for line in lines if line["event"] == "write")
+        assert (told["method"], told["path"], told["status"]) == ("PUT", "/name", 401)
+        assert (tmp_path / "state").is_dir()
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
