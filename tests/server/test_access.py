@@ -30,6 +30,9 @@ WRITES = [
     ("DELETE", "/name", {}),
     ("POST", "/check", {"content": "SELECT …"}),
     ("POST", "/preview", {"content": "no JSON"}),
+    ("PUT", "/rdf-graph-store", {"content": "", "params": "default"}),
+    ("POST", "/rdf-graph-store", {"content": "", "params": "default"}),
+    ("DELETE", "/rdf-graph-store", {"params": "graph=http://ex/g"}),
     ("POST", "/sparql", {"data": {"update": "CLEAR ALL"}}),
     ("POST", "/sparql", {"content": "CLEAR ALL", "headers": {"Content-Type": "application/sparql-update"}}),
 ]
@@ -74,7 +77,18 @@ def test_with_the_token_it_is_the_request_that_counts(guarded: httpx.Client) -> 
         guarded.request(method, path, **{**arguments, "headers": {**arguments.get("headers", {}), **headers}})  # type: ignore[arg-type, dict-item]
         for method, path, arguments in WRITES
     ]
-    assert [response.status_code for response in statuses] == [400, 404, 404, 400, 400, 200, 200]
+    assert [response.status_code for response in statuses] == [
+        400,
+        404,
+        404,
+        400,
+        400,
+        415,
+        415,
+        404,
+        200,
+        200,
+    ]
 
 
 def test_reading_is_open(guarded: httpx.Client) -> None:

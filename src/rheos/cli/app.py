@@ -31,7 +31,10 @@ from rheos.cli.options import (
     GraphOption,
     HostOption,
     IdleOption,
+    IntoOption,
     LatenessOption,
+    LoadArgument,
+    LoadFormatOption,
     MappingArgument,
     MappingsOption,
     OutputOption,
@@ -41,9 +44,12 @@ from rheos.cli.options import (
     QueryArgument,
     QuietOption,
     RecordsOption,
+    ReplaceOption,
     RunExecution,
     RunExecutionOption,
     RunFormatOption,
+    ServerOption,
+    ServerTokenOption,
     SinkFullOption,
     SinkLimitOption,
     SinkOptionsOption,
@@ -57,6 +63,8 @@ from rheos.cli.options import (
     TimesOption,
     TokenFileOption,
     ToOption,
+    UpdateArgument,
+    UpdateTextOption,
     examples,
     microseconds,
     named_graphs,
@@ -276,6 +284,51 @@ def map(
 
     with reported(mapping):
         show(mapping, data, time, base, output)
+
+
+@app.command(
+    epilog=examples(
+        "rheos update change.ru --server http://127.0.0.1:8080/",
+        "rheos update -q 'INSERT DATA { <http://ex/a> <http://ex/p> 1 }' --server http://127.0.0.1:8080/",
+        "rheos update change.ru --server https://streams.example.org/ --token-file token",
+    )
+)
+def update(
+    server: ServerOption,
+    update: UpdateArgument = None,
+    text: UpdateTextOption = None,
+    token_file: ServerTokenOption = None,
+) -> None:
+    """Change the static data of a server that runs, all of it or nothing."""
+    from rheos.cli import remote
+    from rheos.cli.session import read_query
+
+    with reported(update):
+        remote.update(server, read_query(update, text).text, token_file)
+
+
+@app.command(
+    epilog=examples(
+        "rheos load city.ttl --server http://127.0.0.1:8080/",
+        "rheos load news.ttl more.nt.gz --graph http://ex/news --server http://127.0.0.1:8080/",
+        "rheos load city.ttl --replace --server https://streams.example.org/ --token-file token",
+    )
+)
+def load(
+    files: LoadArgument,
+    server: ServerOption,
+    graph: IntoOption = None,
+    format: LoadFormatOption = None,
+    replace: ReplaceOption = False,
+    token_file: ServerTokenOption = None,
+) -> None:
+    """Load files into the static data of a server that runs."""
+    from rheos.cli import remote
+
+    with reported():
+        if replace and len(files) > 1:
+            raise typer.BadParameter("--replace goes with one file")
+        remote.load(server, files, graph, format, replace, token_file)
 
 
 @app.command(

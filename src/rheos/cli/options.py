@@ -409,6 +409,34 @@ DataDirOption = Annotated[
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Do not start if a query of the configuration is wrong.")
 ]
+ServerOption = Annotated[
+    str,
+    typer.Option("--server", metavar="URL", help="The server to change: what its addresses begin with."),
+]
+ServerTokenOption = Annotated[
+    Path | None, typer.Option("--token-file", metavar="FILE", help="A file with the server's token.")
+]
+UpdateArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="UPDATE.ru", help="File with the update; - reads it from standard input.", show_default=False
+    ),
+]
+UpdateTextOption = Annotated[
+    str | None, typer.Option("--text", "-q", metavar="SPARQL", help="The update itself, instead of a file.")
+]
+LoadArgument = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files of RDF, also gzipped.")]
+IntoOption = Annotated[
+    str | None,
+    typer.Option("--graph", "-g", metavar="IRI", help="The named graph; without it, the default graph."),
+]
+LoadFormatOption = Annotated[
+    str | None,
+    typer.Option("--format", "-f", metavar="FORMAT", help="turtle, nt, …; without it by the file's name."),
+]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Take away first what is in the graph; with one file only.")
+]
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching directories for new files, until Ctrl-C.")
 ]

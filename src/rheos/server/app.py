@@ -21,6 +21,7 @@ from rheos.server.access import Access
 from rheos.server.control import Control
 from rheos.server.details import Details
 from rheos.server.events import Events, Subscribers
+from rheos.server.graph_store import GraphStore
 from rheos.server.host import Host
 from rheos.server.limits import Pace
 from rheos.server.linked import Linked
@@ -51,7 +52,8 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     pages, details = Pages(host, linked), Details(host, access)
     control = Control(host, access, counters, subscribers)
     sockets = Sockets(events, access)
-    protocol, metrics = Protocol(host, access), Metrics(host, counters, subscribers)
+    protocol, store = Protocol(host, access), GraphStore(host, access)
+    metrics = Metrics(host, counters, subscribers)
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.description(host.base))
@@ -67,6 +69,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/queries", GET=control.queries),
         at("/streams", GET=control.streams),
         at("/sparql", GET=protocol.get, POST=protocol.post),
+        at("/rdf-graph-store", GET=store.get, PUT=store.put, POST=store.post, DELETE=store.delete),
         at("/trdf/{name}", GET=linked.trdf),
         at("/trdf/{name}/{moment}", GET=linked.trdf_moment),
         at("/trdf/{name}/physical/{size}", GET=linked.trdf_window),

@@ -42,7 +42,7 @@ DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
 # The server itself has these addresses.
 RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "new-stream", "openapi.json", "page"}
-RESERVED |= {"preview", "queries", "robots.txt", "sparql", "static", "streams", "trdf"}
+RESERVED |= {"preview", "queries", "rdf-graph-store", "robots.txt", "sparql", "static", "streams", "trdf"}
 
 T = TypeVar("T")
 

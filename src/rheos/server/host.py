@@ -135,6 +135,7 @@ class Host:
             self.engine.load(path)
         for graph, path in self.config.graphs.items():
             self.engine.load(path, graph=graph)
+        self.engine.graphs.keep(self.config.state / "static")
         kinds = dict(kept.kinds) if kept else {}
         for config in self.config.streams:
             self._open_stream(config, None, kinds)

@@ -266,6 +266,20 @@ _PREVIEW = Operation(
     body={"application/json": models.Preview},
 )
 
+_WHICH = (
+    Parameter("default", "query", str, "the default graph is meant"),
+    Parameter("graph", "query", models.Iri, "the IRI of the named graph that is meant"),
+)
+_WRONG_GRAPH = {400: "Which graph is meant, or the body is wrong"}
+_NO_GRAPH = {404: "There is no such graph"}
+_CHANGE = {
+    200: models.Changed,
+    **_WRONG_GRAPH,
+    **_TOO_LONG,
+    415: "The body is no RDF",
+    **_NOT_STORED,
+}
+
 PATHS: dict[str, dict[str, Operation]] = {
     "/": _get("What there is, as a page", _PAGE),
     "/new": _get("A page to write a query", _PAGE),
@@ -325,6 +339,18 @@ PATHS: dict[str, dict[str, Operation]] = {
             {**_ANSWER, 413: "The text is too long", 415: "This is no operation of SPARQL"},
             (_ACCEPT,),
             {**_texts(protocol.DIRECT), protocol.FORM: models.Form},
+        ),
+    },
+    "/rdf-graph-store": {
+        "get": Operation(
+            "A graph of the static data",
+            {200: Reply("The graph", _texts(graphs.FORMATS)), **_WRONG_GRAPH, **_NO_GRAPH, **_NOTHING_FITS},
+            (*_WHICH, _ACCEPT),
+        ),
+        "put": Operation("Replace a graph", _CHANGE, _WHICH, _texts(graphs.FORMATS)),
+        "post": Operation("Add to a graph", _CHANGE, _WHICH, _texts(graphs.FORMATS)),
+        "delete": Operation(
+            "Drop a graph", {200: models.Changed, **_WRONG_GRAPH, **_NO_GRAPH, **_NOT_STORED}, _WHICH
         ),
     },
     "/metrics": _get(

@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -27,6 +28,7 @@ from rheos.algebra.nodes import Query
 from rheos.errors import EnvironmentFault, LoadError
 from rheos.optimize.statistics import Statistics
 from rheos.store import parallel, tables, views
+from rheos.store.changes import Changes
 from rheos.store.documents import Document, documents, shown
 from rheos.store.entailed import Entailments
 from rheos.store.reader import SCHEMA, read
@@ -57,6 +59,7 @@ class StaticGraphs:
         self._views = views.Views()
         self._changing = threading.RLock()
         self._numbers = itertools.count(1)
+        self._changes: Changes | None = None
         self._version = 0
         self._versions: dict[str | None, int] = {}
         self._named_version = 0
@@ -181,7 +184,8 @@ class StaticGraphs:
         name = _graph_term(graph)
         sources = documents(source, data=data, format=format, base=base)
         # Labels of blank nodes: f for a file, the load's number, the file's, then the label in the file.
-        prefix = f"f{next(self._numbers)}"
+        # In a store that survives, a load of a later process must not have the labels of this one.
+        prefix = f"{'f' if self._changes is None else 'k'}{next(self._numbers)}"
         session = self._session_for(sources)
         large, small = parallel.divide(sources) if session is not None else ([], sources)
         batches = [
@@ -220,6 +224,16 @@ class StaticGraphs:
         with self.revise() as revision:
             revision.drop_all()
 
+    def keep(self, folder: Path) -> None:
+        """Do again what was done in this folder before, on top of what is loaded, and keep there what is
+        done from now on. Data that Spark would keep is read into the process."""
+        changes = Changes(folder)
+        with self.revise() as revision:
+            for change in changes.read():
+                revision.again(change)
+        self._numbers = itertools.count(max(next(self._numbers), changes.number + 1))
+        self._changes = changes
+
     @contextmanager
     def revise(self) -> Iterator[Revision]:
         """Change the graphs in several steps that are one for readers; after an error, not at all.
@@ -232,6 +246,8 @@ class StaticGraphs:
                 revision = Revision(self, cursor, before, self._numbers)
                 try:
                     yield revision
+                    if self._changes is not None:
+                        self._changes.write(revision.changes, next(self._numbers))
                 except BaseException:
                     revision.large.release(before)
                     raise
@@ -257,7 +273,11 @@ class StaticGraphs:
     def _session_for(self, sources: list[Document]) -> SparkSession | None:
         """Spark, if there is much to read, and where it can be had: without Java, all is read here."""
         large, _ = parallel.divide(sources)
-        if self._spark is None or sum(document.bytes_about for document in large) <= self.parallel_bytes:
+        if (
+            self._spark is None
+            or self._changes is not None
+            or sum(document.bytes_about for document in large) <= self.parallel_bytes
+        ):
             return None
         try:
             return self._spark()

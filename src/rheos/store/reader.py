@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import IO
 from xml.parsers import expat
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from rheos.errors import LoadError
@@ -76,16 +78,29 @@ def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Itera
     """
     try:
         quads = ox.parse(text, document.format, base_iri=document.base)
+        labels: dict[str, str] = {}
         while chunk := ox.serialize(itertools.islice(quads, _PIECE_QUADS), format=ox.RdfFormat.N_QUADS):
             parsed = lines.parse_trusted(split_lines(chunk), lines.QUADS, blank_prefix)
             if parsed.faults:
                 raise LoadError(parsed.faults[0].reason, document.name, _line_of_error(document))
-            yield batch(parsed.terms)
+            yield batch(tuple(_in_order(terms, blank_prefix, labels) for terms in parsed.terms))
     except SyntaxError as error:
         line = error.lineno or _line_of_error(document)
         raise LoadError(_reason(error, document), document.name, line) from None
     except UnicodeDecodeError:
         raise LoadError("it is not UTF-8 text", document.name) from None
+
+
+def _in_order(terms: pa.Array, prefix: str, labels: dict[str, str]) -> pa.Array:
+    """Terms in which blank nodes without a label are numbered in the order in which they come. pyoxigraph
+    gives them other labels each time, but a document that is read again must have the same ones."""
+    pattern = f"^_:{re.escape(prefix)}[a-f][0-9a-f]{{20,31}}$"
+    found = pc.fill_null(pc.match_substring_regex(terms, pattern), False)
+    if not found.true_count:
+        return terms
+    # No label in a text begins with this sign.
+    new = [labels.setdefault(label, f"_:{prefix}-{len(labels)}") for label in terms.filter(found).to_pylist()]
+    return pc.replace_with_mask(terms, found, pa.array(new, terms.type))
 
 
 def _reason(error: SyntaxError, document: Document) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from rheos.execute.session import adopt
 from rheos.optimize.statistics import PredicateCount, Statistics
 from rheos.store import parallel, tables
+from rheos.store.changes import Change
 from rheos.store.documents import Document
 from rheos.store.views import Copy, Large, copy_to, graphs_of, quads_of, release, show
 from rheos.store.writing import Writer
@@ -61,6 +62,7 @@ class Revision:
         self._copies: list[Copy] | None = None
         self._came = Statistics()
         self.large = large
+        self.changes: list[Change] = []  # all that was done, in order
 
     # --- what queries read -------------------------------------------------------------------------
 
@@ -136,13 +138,34 @@ class Revision:
             # What goes and comes again has not changed.
             delete = self._writer.without(delete, insert)
         if delete is not None:
+            self._note("delete", delete)
             changed += self._remove_from_large(delete) + self._writer.delete(delete)
         if insert is not None:
+            self._note("insert", insert)
             changed += self._writer.insert(self.large.unknown(insert))
             self._came = self._came.plus(_counts(insert))
+        self.changes.append(Change.of_graphs("create", [*graph_names]))
         self._writer.create(graph_names)
         self._forget_copies()
         return changed
+
+    def again(self, change: Change) -> None:
+        """Do what was done before."""
+        graphs = change.rows["g"].to_pylist() if change.kind not in ("delete", "insert") else []
+        match change.kind:
+            case "delete":
+                self.change(delete=change.rows)
+            case "insert":
+                self.change(insert=change.rows)
+            case "create":
+                self.change(graph_names=graphs)
+            case "clear" | "drop":
+                for graph in graphs:
+                    self.clear(graph) if change.kind == "clear" else self.drop(graph)
+            case "clear named":
+                self.clear_named()
+            case "drop named":
+                self.drop_named()
 
     def add(self, reading: Reading) -> int:
         """Add what was read of documents."""
@@ -158,18 +181,24 @@ class Revision:
 
     def clear(self, graph: str | None) -> int:
         """Take away all triples of a graph."""
+        self.changes.append(Change.of_graphs("clear", [graph]))
         return self._whole().clear(graph)
 
     def clear_named(self) -> int:
         """Take away all triples of all named graphs."""
+        self.changes.append(Change.of_graphs("clear named", [None]))
         return self._whole().clear_named()
 
     def drop(self, graph: str | None) -> int:
         """Forget a graph and its triples; the default graph is only emptied."""
-        return self.clear(None) if graph is None else self._whole().drop(graph)
+        if graph is None:
+            return self.clear(None)
+        self.changes.append(Change.of_graphs("drop", [graph]))
+        return self._whole().drop(graph)
 
     def drop_named(self) -> int:
         """Forget all named graphs and their triples."""
+        self.changes.append(Change.of_graphs("drop named", [None]))
         return self._whole().drop_named()
 
     def drop_all(self) -> int:
@@ -199,6 +228,9 @@ class Revision:
 
     def close(self) -> None:
         self._forget_copies()
+
+    def _note(self, kind: Literal["delete", "insert"], rows: pa.Table) -> None:
+        self.changes.append(Change(kind, rows.select(["g", "s", "p", "o"])))
 
     def _whole(self) -> Writer:
         """The writer, for a change of graphs as wholes, once all the data is in DuckDB."""
