@@ -156,10 +156,10 @@ def over(window: SessionWindow, time: Times, place: Times, subjects: Times) -> T
 
 
 def visible(
-    query: CSparqlQuery, window: Window, time: Times, place: Times, until: int, subjects: Times
+    query: CSparqlQuery, window: Window, time: Times, place: Times, until: int, subjects: Times | None
 ) -> npt.NDArray[np.bool_]:
-    """Which elements, given by time, place and number of subject, a window can still hold at an instant after
-    `until`."""
+    """Which elements, given by time and place, a window can still hold at an instant after `until`. Only
+    sessions need the numbers of their subjects."""
     if isinstance(window, LogicalWindow):
         # It leaves after the next instant if it would leave after the last multiple of the step up to that.
         moved = following(query, until) // window.step * window.step
@@ -170,6 +170,7 @@ def visible(
             visible &= entry < leaving
         return visible
     if isinstance(window, SessionWindow):
+        assert subjects is not None
         return over(window, time, place, subjects) > until
     # It stays at its last move until the next, which is less than a step before the last element. From which
     # element on its triples are counted need not be known for that.

@@ -141,14 +141,17 @@ class CSparqlOperator(Operator):
     ) -> Marks:
         if self.query.compares:
             # The next evaluation is compared with the last one, so that what that saw is still needed.
-            numbers = [placed(elements[window.stream], window.window) for window in self.query.windows]
-            last = seen_last(self.query, numbers, until)
+            seen = [placed(elements[window.stream], window.window) for window in self.query.windows]
+            last = seen_last(self.query, seen, until)
             until = until if last is None else min(until, last - 1)
         kept = np.zeros(len(elements[stream]), dtype=bool)
         for window in self.query.windows:
             if window.stream == stream:
                 time, place = placed(elements[stream], window.window)
-                kept |= visible(self.query, window.window, time, place, until, subjects(elements[stream]))
+                # Numbers of subjects take long: a second for three million elements.
+                sessions = isinstance(window.window, SessionWindow)
+                numbers = subjects(elements[stream]) if sessions else None
+                kept |= visible(self.query, window.window, time, place, until, numbers)
         return kept
 
     def answers(

@@ -40,6 +40,7 @@ from rheos.runtime.state.journal import Journal, Target
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.worker.batch import Report
+from rheos.runtime.worker.cache import MOST_NEW
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.frames import Frame
 from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
@@ -373,10 +374,13 @@ class Loop:
         """True if the batch is large, or much is held, and the work can be shared out."""
         streams = {stream for query in queries for stream in query.streams}
         held = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
-        shardings = [query.operator.sharding for query in queries if query.derived is None]
-        if self._lately >= SHARD_ELEMENTS and any(sharding.by_time for sharding in shardings):
+        operators = [query.operator for query in queries if query.derived is None]
+        if self._lately >= SHARD_ELEMENTS and any(operator.sharding.by_time for operator in operators):
             return True
-        return held >= SHARD_ELEMENTS and any(sharding.variable is not None for sharding in shardings)
+        # What was found before is in the cache of one task, which needs no help with the little that is new.
+        few = self._lately <= held * MOST_NEW
+        sharing = (operator for operator in operators if not (few and operator.incremental))
+        return held >= SHARD_ELEMENTS and any(operator.sharding.variable is not None for operator in sharing)
 
     def _collect_garbage(self, number: int) -> None:
         if number % GARBAGE_BATCHES == GARBAGE_BATCHES - 1:
