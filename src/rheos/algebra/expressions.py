@@ -43,9 +43,9 @@ class Call:
 
 
 # What a value can be cast to (17.5), by the IRI that is called.
-CASTS = frozenset(
-    XSD + name for name in ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date")
-)
+_CASTS = ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date")
+_CASTS += ("duration", "dayTimeDuration", "yearMonthDuration")
+CASTS = frozenset(XSD + name for name in _CASTS)
 
 # getDURATION(), getSTARTTIME() and getENDTIME() of EP-SPARQL.
 INTERVAL = frozenset({"DURATION", "STARTTIME", "ENDTIME"})

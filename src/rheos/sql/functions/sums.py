@@ -1,4 +1,4 @@
-"""`+` and `-`.
+"""`+`, `-` and ADJUST.
 
 Of numbers as SPARQL says (17.3); of dates, times and durations as XPath says (F&O 8.4, 9.7), where SPARQL has
 an error. Of two variables all must be looked for, but only in what the use of the sum asks for.
@@ -158,6 +158,34 @@ def _shifted(scope: Scope, sign: str, pairs: Sequence[tuple[Value, Value]]) -> M
     return MomentValue(scope, moment, local)
 
 
+def adjusted(scope: Scope, value: Value, by: Value) -> Value:
+    """ADJUST: the same moment as clocks of another zone show it; a moment without a zone gets it (F&O 9.6).
+    A zone is a dayTimeDuration of whole minutes, at most 14 hours."""
+    moment, away, own = value.moment, by.duration, zone(scope, value)
+    if moment is None or away is None or own is None:
+        return ErrorValue(scope)
+    d = scope.dialect
+    offset_ = once(scope, big(away.micros))
+    is_zone = all_of(
+        [
+            f"abs({offset_}) <= {14 * durations.HOUR}",
+            f"{offset_} % {durations.MINUTE} = 0",
+            f"{away.kind} = {durations.DAY_TIME}",
+        ]
+    )
+    shown = f"{grouped(big(moment.micros))} + CASE WHEN {own} = '' THEN 0 ELSE {offset_} END"
+    if moment.kind != DATE_TIME:
+        shown = named(scope, shown, lambda clock: _of_kind(moment.kind, clock))
+    shown = named(scope, shown, lambda c: f"CASE WHEN {c} BETWEEN {FIRST} AND {LAST} THEN {c} END")
+    local = once(scope, f"CASE WHEN {is_zone} THEN {shown} END")
+    hours = d.whole_quotient(f"abs({offset_})", durations.HOUR)
+    minutes = d.whole_quotient(f"(abs({offset_}) % {durations.HOUR})", durations.MINUTE)
+    digits = " || ':' || ".join(f"lpad({d.cast_text(count)}, 2, '0')" for count in (hours, minutes))
+    signed = f"CASE WHEN {offset_} < 0 THEN '-' ELSE '+' END || {digits}"
+    text = once(scope, f"CASE WHEN {offset_} = 0 THEN 'Z' ELSE {signed} END")
+    return MomentValue(scope, Moment(moment.kind, f"({local} - {offset_})", True, text), local)
+
+
 def _months(duration: Duration, *, alone: bool) -> int | str:
     """Known months beside others must be NULL where there is no duration."""
     if alone or isinstance(duration.months, str):
@@ -192,4 +220,5 @@ FUNCTIONS: dict[str, Function] = {
     "-": minus,
     "unary-": negated,
     "unary+": unchanged,
+    "ADJUST": adjusted,
 }
