@@ -43,9 +43,11 @@ class Call:
 
 
 # What a value can be cast to (17.5), by the IRI that is called.
-_CASTS = ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date")
-_CASTS += ("duration", "dayTimeDuration", "yearMonthDuration")
-CASTS = frozenset(XSD + name for name in _CASTS)
+CASTS = frozenset(
+    XSD + name
+    for name in ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date", "duration")
+    + ("dayTimeDuration", "yearMonthDuration")
+)
 
 # getDURATION(), getSTARTTIME() and getENDTIME() of EP-SPARQL.
 INTERVAL = frozenset({"DURATION", "STARTTIME", "ENDTIME"})
