@@ -45,8 +45,10 @@ class Call:
 # What a value can be cast to (17.5), by the IRI that is called.
 CASTS = frozenset(
     XSD + name
-    for name in ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date", "duration")
-    + ("dayTimeDuration", "yearMonthDuration")
+    for name in (
+        *("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date"),
+        *("duration", "dayTimeDuration", "yearMonthDuration"),
+    )
 )
 
 # getDURATION(), getSTARTTIME() and getENDTIME() of EP-SPARQL.
