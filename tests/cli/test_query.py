@@ -83,6 +83,8 @@ def test_ask(form: str, expected: str) -> None:
         ("rdfxml", ox.RdfFormat.RDF_XML),
         ("xml", ox.RdfFormat.RDF_XML),
         ("jsonld", ox.RdfFormat.JSON_LD),
+        ("trig", ox.RdfFormat.TRIG),
+        ("nquads", ox.RdfFormat.N_QUADS),
         ("json", ox.RdfFormat.JSON_LD),
     ],
 )

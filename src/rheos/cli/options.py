@@ -63,6 +63,8 @@ class Format(StrEnum):
     ntriples = "ntriples"
     rdfxml = "rdfxml"
     jsonld = "jsonld"
+    trig = "trig"
+    nquads = "nquads"
 
 
 class RunFormat(StrEnum):
@@ -197,7 +199,7 @@ FormatOption = Annotated[
         "-f",
         metavar="FORMAT",
         help="json, xml, csv, tsv or table for SELECT and ASK (default: table on a terminal, else json); "
-        "turtle, ntriples, rdfxml or jsonld for CONSTRUCT and DESCRIBE (default: turtle). "
+        "turtle, ntriples, rdfxml, jsonld, trig or nquads for CONSTRUCT and DESCRIBE (default: turtle). "
         "The ending of --output is a default too.",
         show_default=False,
     ),

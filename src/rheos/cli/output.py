@@ -24,6 +24,8 @@ GRAPH_FORMATS = {
     Format.ntriples: Format.ntriples,
     Format.rdfxml: Format.rdfxml,
     Format.jsonld: Format.jsonld,
+    Format.trig: Format.trig,
+    Format.nquads: Format.nquads,
     Format.xml: Format.rdfxml,
     Format.json: Format.jsonld,
     Format.table: Format.table,
@@ -40,6 +42,8 @@ BY_ENDING = {
     ".nt": Format.ntriples,
     ".rdf": Format.rdfxml,
     ".jsonld": Format.jsonld,
+    ".trig": Format.trig,
+    ".nq": Format.nquads,
 }
 
 
