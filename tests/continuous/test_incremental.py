@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.csparql import translate_csparql
-from rheos.optimize.incremental import NotKept
+from rheos.optimize.links import NotKept
 from rheos.runtime.csparql import repeats
 from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.csparql.repeats import Repeats, Runs

@@ -142,6 +142,12 @@ class Operator(ABC):
         """Whether what it found can be kept between batches, so that it only looks for what is new."""
         return False
 
+    def keeps(self, bench: Workbench, span: Span) -> bool:
+        """Whether a span is evaluated with what is kept."""
+        if bench.cache is None or not self.incremental:
+            return False
+        return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
+
     # --- queries that go together --------------------------------------------------------------------
 
     @property

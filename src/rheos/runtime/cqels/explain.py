@@ -7,8 +7,10 @@ from rheos.algebra.cqels import ANY_STREAM
 from rheos.algebra.entailment import told
 from rheos.algebra.printer import show
 from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
+from rheos.optimize.links import not_kept
 from rheos.runtime.cqels.operator import CqelsOperator
-from rheos.runtime.words import duration, in_no_window, multiples
+from rheos.runtime.cqels.prepared import Prepared
+from rheos.runtime.words import duration, in_no_window, incremental, multiples
 
 
 def explain_cqels(query: CqelsQuery) -> dict[str, str]:
@@ -21,6 +23,7 @@ def explain_cqels(query: CqelsQuery) -> dict[str, str]:
         "ticks": ticks(query),
         "algebra": show(query.query),
         "sharding": str(CqelsOperator.of(query).sharding),
+        "incremental": incremental(not_kept(Prepared.of(query).links)),
     }
 
 

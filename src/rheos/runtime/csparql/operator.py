@@ -18,7 +18,8 @@ from rheos.algebra.nodes import Events, Node, Query
 from rheos.algebra.rewrite import below
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.execute.database import LARGE, many_joins
-from rheos.optimize.incremental import NotKept, kept
+from rheos.optimize.incremental import kept
+from rheos.optimize.links import NotKept
 from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
 from rheos.runtime.csparql.incremental import Incremental
@@ -162,12 +163,6 @@ class CSparqlOperator(Operator):
                 return {name: found}
         batch.show(self.streams, bench)
         return {name: batch.answers(self, span.after, span.until, dict(span.unseen), shard)}
-
-    def keeps(self, bench: Workbench, span: Span) -> bool:
-        """Whether the span is evaluated with what is kept."""
-        if bench.cache is None or not self.incremental:
-            return False
-        return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
 
     def show_more(
         self,
