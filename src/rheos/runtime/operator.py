@@ -137,6 +137,11 @@ class Operator(ABC):
         """How its work can be shared out."""
         return ONE
 
+    # What it gives up under load, in words; the variables that are estimates; whether it skips instants.
+    gives_up: str | None = None
+    errors: tuple[str, ...] = ()
+    skips: bool = False
+
     @property
     def incremental(self) -> bool:
         """Whether what it found can be kept between batches, so that it only looks for what is new."""

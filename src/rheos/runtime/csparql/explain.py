@@ -30,6 +30,7 @@ def explained(query: CSparqlQuery, kind: type[CSparqlOperator]) -> dict[str, str
         "algebra": show(query.query),
         "optimised": show(plan.query),
         "sharding": str(operator.sharding),
+        **({} if operator.gives_up is None else {"gives up": operator.gives_up}),
         "incremental": incremental(not_kept(operator.keeping)),
         "SQL (DuckDB, in Spark tasks)": operator.statement.sql,
     }

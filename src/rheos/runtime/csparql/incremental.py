@@ -20,6 +20,7 @@ from rheos.algebra.nodes import GraphPart, TriplePattern
 from rheos.algebra.streams import LogicalWindow
 from rheos.optimize.incremental import links, of_kept, patterns, predicate, source, with_new
 from rheos.runtime.csparql.instants import Interval, merged, reporting
+from rheos.runtime.csparql.overload import answered
 from rheos.runtime.csparql.repeats import Repeats, shared
 from rheos.runtime.csparql.sharding import with_turns
 from rheos.runtime.csparql.windows import digest
@@ -91,16 +92,18 @@ class Incremental:
         held = [interval for interval in found.held if interval[1] > span.after]
         times = reporting(self.query, held, span.after, span.until)
         instants = pa.table({"instant": times, "at": times})
+        skipped = instants.slice(0, max(0, len(instants) - 1) if self.query.stretched else 0)
+        instants = instants.slice(len(skipped))
         statement = self.statement(found, memories)[1]
         if not len(instants):
             from rheos.runtime.csparql.operator import nothing
 
-            return Answers(instants, nothing(statement))
+            return answered(self.query, Answers(instants, nothing(statement)))
         self.batch.tables.show(KEPT, self.name)
         self.database.put(INSTANTS, with_turns(instants))
         rows = self.database.rows(statement, len(instants))
         self.forget(found, span.after)
-        return Answers(instants, rows)
+        return answered(self.query, Answers(instants, rows), skipped)
 
     # --- what is remembered ----------------------------------------------------------------------------
 
