@@ -30,9 +30,7 @@ WHERE = "{ ?a :v ?v }"
 Element = tuple[str, str, str, int]
 
 
-def operator(
-    select: str, rest: str = "", where: str = "{ ?a :v ?v }", percent: str = "30"
-) -> CSparqlOperator:
+def operator(select: str, rest: str = "", where: str = WHERE, percent: str = "30") -> CSparqlOperator:
     window = f"FROM STREAM {STREAM} [RANGE 10s STEP 2s] SAMPLE {percent}%"
     text = f"REGISTER QUERY q AS {PREFIX} SELECT {select} {window} WHERE {where} {rest}"
     return CSparqlOperator.of(optimize_csparql(translate_csparql(parse(text, "csparql"), "q")))

@@ -65,6 +65,10 @@ def understand(
         return Understood(windowed.name, looking, variables, windowed.makes_stream)
     continuous = optimize_csparql(under(translate_csparql(tree, name, base), entailment))
     operator = CSparqlOperator.of(continuous, view=view)
+    if operator.query.estimates and operator.derivations is not None:
+        sample = next(clause.sample for clause in tree.streams if clause.sample is not None)
+        message = "an element may entail several triples, so that a SAMPLE of these is not known to be one"
+        raise UnsupportedError(message, tree.text, sample.position)
     variables = operator.columns if isinstance(continuous.query.form, Select) else ()
     return Understood(continuous.name, operator, variables, continuous.makes_stream)
 

@@ -43,6 +43,7 @@ from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
+from rheos.runtime.worker.links import up_to
 from rheos.runtime.worker.made_up import different, made_up, stand_ins
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.times import NEVER
@@ -123,20 +124,20 @@ class CqelsOperator(Operator):
         self, stream: str, elements: Mapping[str, pa.Table], until: int, entail: Entail | None = None
     ) -> Marks:
         """Which elements of a stream a tick after a time, or the last one before it, can still see."""
-        times = {name: elements[name].column("time").to_numpy() for name in streams_of(self.query)}
-        passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
-        before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
-        time, count = times[stream], passed[stream]
-        kept: Marks = time > until
-        kept[max(0, count - 1) : count] = True  # the last one says when the last tick was
+        passed = {name: up_to(elements[name], until) for name in streams_of(self.query)}
+        last = (elements[name].column("time")[count - 1].as_py() for name, count in passed.items() if count)
+        before, count = max(last, default=NEVER), passed[stream]
+        kept: Marks = np.zeros(len(elements[stream]), bool)
+        kept[max(0, count - 1) :] = True  # the last one says when the last tick was
         for clause in self.query.windows:
             if clause.stream != stream:
                 continue
             match clause.window:
                 case RangeWindow(range_, None):
-                    kept |= time + range_ >= before
+                    kept[up_to(elements[stream], before - range_ - 1) :] = True
                 case RangeWindow(range_, slide) if slide is not None:
-                    kept |= (time + range_) // slide * slide + slide > until
+                    # It leaves at the first multiple after the last that it is not too old for.
+                    kept[up_to(elements[stream], until // slide * slide - range_ - 1) :] = True
                 case LastWindow(triples):
                     seen = elements[stream].slice(0, count)
                     kept[matching_elements(seen, clause.patterns, entail)[-triples:]] = True

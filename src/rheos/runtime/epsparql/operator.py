@@ -246,9 +246,9 @@ class EPSparqlOperator(Operator):
     def live(
         self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
     ) -> Marks:
-        time = elements[stream].column("time").to_numpy()
-        memory = self.memory
-        kept: Marks = np.ones(len(time), bool) if memory is None else time > until - memory
+        kept: Marks = np.ones(len(elements[stream]), bool)
+        if self.memory is not None:
+            kept[: up_to(elements[stream], until - self.memory)] = False
         return kept
 
     def answers(
