@@ -67,20 +67,17 @@ def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) ->
     return sorted({NEVER, end, *inner, *(time for time, _ in case.changes if time < end)})
 
 
-class Caches:
-    """The caches of workers, one of which evaluates a batch; now and then one has lost what it kept."""
+class Worker:
+    """A worker with a cache, which it sometimes loses. Some batches are evaluated by others, without one."""
 
     def __init__(self, graphs: StaticGraphs, chance: random.Random) -> None:
-        self.all = [Cache(graphs.connection, always=True) for _ in range(2)]
+        self.cache = Cache(graphs.connection, always=True)
         self.chance = chance
-        for number, cache in enumerate(self.all):
-            cache.begin(f"worker {number}", [])
 
-    def of_batch(self) -> Cache:
-        cache = self.chance.choice(self.all)
+    def of_batch(self) -> Cache | None:
         if self.chance.random() < 0.1:
-            cache.clear()
-        return cache
+            self.cache.clear()
+        return None if self.chance.random() < 0.25 else self.cache
 
 
 def evaluated(
@@ -90,10 +87,10 @@ def evaluated(
     graphs: StaticGraphs,
     cuts: Sequence[int],
     shards: int = 1,
-    caches: Caches | None = None,
+    worker: Worker | None = None,
 ) -> dict[str, list[Answers]]:
     """The answers of queries of one family batch after batch, each with no more elements than the one before
-    has kept; if there are several `shards`, merged from theirs. With `caches`, by workers that keep something
+    has kept; if there are several `shards`, merged from theirs. With a `worker`, by one that keeps something
     between batches."""
     relatives = CqelsFamily.of(queries)
     names = [query.name for query in queries]
@@ -106,13 +103,13 @@ def evaluated(
         if seen != static:
             load(graphs, seen)
             static = seen
-            for cache in caches.all if caches is not None else ():
-                cache.clear()
+            if worker is not None:
+                worker.cache.clear()
         filled = tables.up_to_date((relatives.constants, part) for part in relatives.prepared.parts)
         with graphs.connection.cursor() as cursor:
             StaticData(cursor).load(filled, tables.store)
             sizes = {name: table.size for name, table in filled.items()}
-            cache = None if caches is None else caches.of_batch()
+            cache = None if worker is None else worker.of_batch()
             batch = CqelsBatch(Database(cursor), live, sizes, cache=cache)
             evaluation = queries[0].operator
             prepared = relatives.prepared if shards == 1 else relatives.prepared.of_shard()

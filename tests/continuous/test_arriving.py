@@ -11,7 +11,7 @@ import pytest
 from rheos.runtime.cqels import incremental
 from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
-from tests.continuous.arrival_batches import Caches, cuts, evaluated, registered, told, translated
+from tests.continuous.arrival_batches import Worker, cuts, evaluated, registered, told, translated
 from tests.continuous.arrival_cases import NODES, STREAMS, P, Q, V, case, elements, static
 from tests.continuous.arrival_query import SECOND, Aggregate, All, Group, Query, Range, Static, Stream, text
 from tests.continuous.arrival_reference import Case, answers
@@ -37,8 +37,8 @@ def check(
     if times is None:
         assert expected == []
         return True
-    caches = Caches(graphs, random.Random(seed)) if keeps else None
-    given = evaluated([query], found, folder, graphs, times, shards, caches)["q"]
+    worker = Worker(graphs, random.Random(seed)) if keeps else None
+    given = evaluated([query], found, folder, graphs, times, shards, worker)["q"]
     if keeps:
         again = evaluated([query], found, folder, graphs, times)["q"]
         assert [answer.rows.to_pylist() for answer in given] == [answer.rows.to_pylist() for answer in again]
@@ -124,8 +124,8 @@ def test_sums_of_doubles_are_the_same_with_what_is_kept(
     at = [NEVER, *sorted(chance.sample(range(1, 20), 6)), 20]
     spans = [time if time == NEVER else time * SECOND for time in at]
     given = [
-        evaluated([found], Case(query, streams, []), tmp_path, graphs, spans, 1, caches)["q"]
-        for caches in (None, Caches(graphs, chance))
+        evaluated([found], Case(query, streams, []), tmp_path, graphs, spans, 1, worker)["q"]
+        for worker in (None, Worker(graphs, chance))
     ]
     whole, kept = ([answer.rows.to_pylist() for answer in answers] for answers in given)
     assert whole == kept != []

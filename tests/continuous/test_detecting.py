@@ -30,7 +30,7 @@ from rheos.sources.chunks import LIVE
 from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
-from tests.continuous.arrival_batches import Caches, load
+from tests.continuous.arrival_batches import Worker, load
 from tests.continuous.arrival_cases import P, Q, S, W, static
 from tests.continuous.arrival_query import Aggregate, Filter, Group, Optional, Static
 from tests.continuous.conditions import INTEGERS, NODES
@@ -84,10 +84,10 @@ def evaluated(
     graphs: StaticGraphs,
     cuts: Sequence[int],
     shards: int = 1,
-    caches: Caches | None = None,
+    worker: Worker | None = None,
 ) -> list[Answer]:
     """What the last query answers batch after batch, each with no more events than the one before kept; if
-    there are several `shards`, merged from theirs. With `caches`, by workers that remember events."""
+    there are several `shards`, merged from theirs. With a `worker`, by one that remembers events."""
     load(graphs, found.static)
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     kept = tables.up_to_date((None, part) for query in queries for part in query.operator.parts)
@@ -118,7 +118,7 @@ def evaluated(
                     sharded = shards > 1 and query.operator.variable is not None
                     numbers = [Shard(n, shards) for n in range(shards)] if sharded else [None]
                     over = query.operator.late and until == cuts[-1]
-                    cache = None if caches is None else caches.of_batch()
+                    cache = None if worker is None else worker.of_batch()
                     parts = [
                         batch.answers(query.operator, after, until + over, {}, shard, over, cache)
                         for shard in numbers
@@ -183,8 +183,8 @@ def check(
     cuts = sorted({NEVER, ends[-1], *inner})
     expected = sorted(answers(found))
     shown = "\n".join(text(query) for query in found.queries)
-    caches = Caches(graphs, chance) if keeps else None
-    assert evaluated(found, queries, folder, graphs, cuts, shards, caches) == expected, shown
+    worker = Worker(graphs, chance) if keeps else None
+    assert evaluated(found, queries, folder, graphs, cuts, shards, worker) == expected, shown
     return True
 
 
