@@ -79,8 +79,9 @@ _WORDS = {
 }
 _CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]", "RBRACE": "}"}
 _OPENING = {
-    "LBRACE": "{", "LPAR": "(", "LSQB": "[", "PERCENT": "%", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
+    "LBRACE": "{", "LPAR": "(", "LSQB": "[", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
     "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "DOUBLE_CARET": "^^",
+    "PERCENT": "%",
 }  # fmt: skip
 _LONGEST_LIST = 7
 
