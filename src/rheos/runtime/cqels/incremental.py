@@ -257,10 +257,11 @@ class Parts:
         return f"GROUP BY {', '.join(by)}" if by else "HAVING count(*) > 0"
 
     def keep(self) -> None:
-        """Keep the new parts that the next batch sees."""
+        """Keep the new parts that the next batch sees. They are in order of leaving, so that DuckDB finds
+        those that leave in a batch without a look at all of them."""
         leaves = f"{UNTIL} + {leaving(self.ticks)} AS {LEAVES}"
         new = select([*self.columns, leaves], f"{self.found.table}_fresh", [f"{UNTIL} > {self.ticks.count}"])
-        self.add(self.found.table, new)
+        self.add(self.found.table, f"{new}\nORDER BY {LEAVES}")
         self.add(self.found.panes, self.in_panes(nested(new, "n"), f"{LEAVES} // {self.width}"))
         live = select(["*"], self.found.table, [f"{LEAVES} >= {self.last}"], tail=f"ORDER BY {LEAVES}")
         self.write_anew(self.found.table, live)
@@ -271,10 +272,11 @@ class Parts:
         return select([*self.merged(), f"{pane} AS {PANE}"], source, tail=self.grouping(pane))
 
     def add(self, table: str, sql: str) -> None:
-        first = self.found.until == NEVER
-        self.database.run(
-            f"CREATE OR REPLACE TABLE {table} AS {sql}" if first else f"INSERT INTO {table} {sql}"
-        )
+        if self.found.until != NEVER:
+            self.database.run(f"INSERT INTO {table} {sql}")
+            return
+        self.database.run(f"CREATE OR REPLACE TABLE {table} AS {sql}")
+        self.found.sizes[table] = self.count(table)
 
     def write_anew(self, table: str, sql: str) -> None:
         """Write a table anew, without what has left, when much has come since."""
