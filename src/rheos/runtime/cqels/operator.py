@@ -21,7 +21,7 @@ from rheos.algebra.nodes import Query, Select
 from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
 from rheos.execute.database import LARGE
 from rheos.optimize.flows import Size
-from rheos.optimize.links import NotKept
+from rheos.optimize.links import Links, NotKept
 from rheos.optimize.static_parts import Part as AnyPart
 from rheos.runtime.cqels.buckets import Bucketed, in_buckets, instants_of, width_of
 from rheos.runtime.cqels.incremental import Incremental
@@ -62,7 +62,8 @@ class CqelsOperator(Operator):
     query: CqelsQuery
     skeleton: str
     constants: tuple[str, ...]
-    variable: str | None = None  # by which its answers can be told apart
+    variable: str | None  # by which its answers can be told apart
+    keeping: Links | NotKept  # what a batch looks at, or why at all that is live
 
     language = "CQELS-QL"
 
@@ -70,7 +71,8 @@ class CqelsOperator(Operator):
     def of(cls, query: CqelsQuery) -> CqelsOperator:
         marked, constants = skeleton(query)
         digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
-        return cls(query, digest, constants, Prepared.of(query).variable)
+        prepared = Prepared.of(query)
+        return cls(query, digest, constants, prepared.variable, prepared.links)
 
     @property
     def algebra(self) -> Query:
@@ -99,7 +101,7 @@ class CqelsOperator(Operator):
 
     @property
     def incremental(self) -> bool:
-        return not isinstance(Prepared.of(self.query).links, NotKept)
+        return not isinstance(self.keeping, NotKept)
 
     @property
     def sharding(self) -> Sharding:
