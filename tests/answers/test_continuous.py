@@ -52,6 +52,29 @@ def asked(*found: bool) -> pa.Table:
     return pa.table({"instant": times, "at": times, "found": pa.array(found, pa.bool_())})
 
 
+def test_estimates_and_what_was_skipped_are_said_in_lines() -> None:
+    query = QueryInfo("q", "select", ("g", "n", "n_error", "skipped"), errors=("n",), skips=True)
+    error = f'"3.5"^^<{XSD}double>'
+    table = batch(
+        (0, None, None, None, f'"true"^^<{XSD}boolean>'),
+        (1, "<http://ex/a>", f'"40"{INTEGER}', error, None),
+        (1, "<http://ex/b>", f'"10"{INTEGER}', None, None),
+        columns=4,
+    )
+    first, *rest = Formatter("ndjson", [query]).batch([(query, table)]).decode().splitlines()
+    assert json.loads(first) == {"query": "q", "at": "2026-01-01T00:00:00Z", "skipped": True}
+    one, other = map(json.loads, rest)
+    assert one["error"] == {"n": 3.5}
+    assert set(one["row"]) == {"g", "n"}
+    assert other["error"] == {}
+    instants = pa.table({"instant": table.column(0).unique(), "at": table.column(1).unique()})
+    skipped, answered = answers(query, instants, table)
+    assert (skipped.skipped, skipped.rows) == (True, [])
+    assert not answered.skipped
+    assert [set(row) for row in answered.rows or []] == [{"g", "n", "n_error"}, {"g", "n"}]
+    assert b",true" in Formatter("csv", [query]).batch([(query, table)])
+
+
 @pytest.mark.parametrize(
     ("time", "text"),
     [

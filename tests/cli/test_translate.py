@@ -67,6 +67,13 @@ def test_the_command(tmp_path: Path) -> None:
     called("translate", str(query)).faulted("line 1, column 31: timestamp() cannot be said in RSP-QL")
 
 
+def test_what_is_given_up_under_load() -> None:
+    head, rest = "REGISTER QUERY q COMPUTED EVERY 5s STRETCHED AS", "FROM STREAM <s> [RANGE 1m STEP 1s]"
+    assert "COMPUTED EVERY PT5S STRETCHED AS" in translated(f"{head} SELECT * {rest} {{ ?a ?b ?c }}")
+    with pytest.raises(RheosError, match="SAMPLE cannot be said in RSP-QL"):
+        translated(f"SELECT (COUNT(*) AS ?n) {rest} SAMPLE 5% {{ ?a ?b ?c }}")
+
+
 QUERIES = [
     "SELECT ?a (COUNT(*) AS ?n) {} WHERE {{ ?a :p ?b }} GROUP BY ?a",
     "SELECT ?a ?n {} WHERE {{ ?a :p ?b }} AGGREGATE {{ (?n, COUNT, {{?a}}) FILTER(?n > 1) }}",

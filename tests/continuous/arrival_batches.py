@@ -21,6 +21,7 @@ from rheos.runtime.driver.static_tables import StaticTables
 from rheos.runtime.operator import Answers, End
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.store import Store
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.task import StaticData
 from rheos.sources.times import NEVER
@@ -66,6 +67,19 @@ def cuts(case: Case, query: Registered, chance: random.Random, most: int = 5) ->
     return sorted({NEVER, end, *inner, *(time for time, _ in case.changes if time < end)})
 
 
+class Worker:
+    """A worker with a cache, which it sometimes loses. Some batches are evaluated by others, without one."""
+
+    def __init__(self, graphs: StaticGraphs, chance: random.Random) -> None:
+        self.cache = Cache(graphs.connection, always=True)
+        self.chance = chance
+
+    def of_batch(self) -> Cache | None:
+        if self.chance.random() < 0.1:
+            self.cache.clear()
+        return None if self.chance.random() < 0.25 else self.cache
+
+
 def evaluated(
     queries: Sequence[Registered],
     case: Case,
@@ -73,9 +87,11 @@ def evaluated(
     graphs: StaticGraphs,
     cuts: Sequence[int],
     shards: int = 1,
+    worker: Worker | None = None,
 ) -> dict[str, list[Answers]]:
     """The answers of queries of one family batch after batch, each with no more elements than the one before
-    has kept; if there are several `shards`, merged from theirs."""
+    has kept; if there are several `shards`, merged from theirs. With a `worker`, by one that keeps something
+    between batches."""
     relatives = CqelsFamily.of(queries)
     names = [query.name for query in queries]
     live: Mapping[str, pa.Table] = {name: table(elements) for name, elements in case.streams.items()}
@@ -87,24 +103,28 @@ def evaluated(
         if seen != static:
             load(graphs, seen)
             static = seen
-        kept = tables.up_to_date((relatives.constants, part) for part in relatives.prepared.parts)
+            if worker is not None:
+                worker.cache.clear()
+        filled = tables.up_to_date((relatives.constants, part) for part in relatives.prepared.parts)
         with graphs.connection.cursor() as cursor:
-            StaticData(cursor).load(kept, tables.store)
-            sizes = {name: table.size for name, table in kept.items()}
-            batch = CqelsBatch(Database(cursor), live, sizes)
+            StaticData(cursor).load(filled, tables.store)
+            sizes = {name: table.size for name, table in filled.items()}
+            cache = None if worker is None else worker.of_batch()
+            batch = CqelsBatch(Database(cursor), live, sizes, cache=cache)
             evaluation = queries[0].operator
             prepared = relatives.prepared if shards == 1 else relatives.prepared.of_shard()
             parts: dict[str, list[Answers]] = {}
             for number in range(shards):
                 batch.database.run(set_shard(number, shards))
-                new = batch.novelty(prepared, after, until, constants=relatives.table(names))
+                kept = None if cache is None else names[0]
+                new = batch.novelty(prepared, after, until, constants=relatives.table(names), name=kept)
                 for name, found in apart(new, relatives.members).items():
                     parts.setdefault(name, []).append(found)
             entail = batch.entail(relatives.prepared)
             marks = {
                 name: evaluation.marks(name, live, until, entail and entail[1]) for name in queries[0].streams
             }
-            for name in kept:
+            for name in filled:
                 cursor.execute(f"DROP TABLE {name}")
         for name, answers in parts.items():
             given[name].append(evaluation.merged(answers) if shards > 1 else answers[0])

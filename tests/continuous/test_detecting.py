@@ -30,15 +30,19 @@ from rheos.sources.chunks import LIVE
 from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
-from tests.continuous.arrival_batches import load
-from tests.continuous.arrival_cases import P, Q, S, W
+from tests.continuous.arrival_batches import Worker, load
+from tests.continuous.arrival_cases import P, Q, S, W, static
 from tests.continuous.arrival_query import Aggregate, Filter, Group, Optional, Static
 from tests.continuous.conditions import INTEGERS, NODES
-from tests.continuous.event_cases import STREAMS, case
+from tests.continuous.event_cases import STREAMS, case, events
 from tests.continuous.event_query import DURATION, Chain, Query, Triples, duration_term, text
 from tests.continuous.event_reference import Answer, Case, Event, anonymous, answers, row_text, triple_text
 from tests.continuous.expressions import SECOND, Compare, Expression, Or
 from tests.spread import spread
+
+
+def group(*triple: str) -> Group:
+    return Group((Triples((triple,)),))
 
 
 def table(events: Sequence[Event]) -> pa.Table:
@@ -80,9 +84,10 @@ def evaluated(
     graphs: StaticGraphs,
     cuts: Sequence[int],
     shards: int = 1,
+    worker: Worker | None = None,
 ) -> list[Answer]:
     """What the last query answers batch after batch, each with no more events than the one before kept; if
-    there are several `shards`, merged from theirs."""
+    there are several `shards`, merged from theirs. With a `worker`, by one that remembers events."""
     load(graphs, found.static)
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     kept = tables.up_to_date((None, part) for query in queries for part in query.operator.parts)
@@ -113,8 +118,9 @@ def evaluated(
                     sharded = shards > 1 and query.operator.variable is not None
                     numbers = [Shard(n, shards) for n in range(shards)] if sharded else [None]
                     over = query.operator.late and until == cuts[-1]
+                    cache = None if worker is None else worker.of_batch()
                     parts = [
-                        batch.answers(query.operator, after, until + over, {}, shard, over)
+                        batch.answers(query.operator, after, until + over, {}, shard, over, cache)
                         for shard in numbers
                     ]
                     whole = query.operator.merged(parts) if sharded else parts[0]
@@ -161,9 +167,14 @@ def compare(seed: int, folder: Path, graphs: StaticGraphs) -> None:
     check(case(seed), seed, folder, graphs)
 
 
-def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs, shards: int = 1) -> bool:
-    """Compare with the reference. With several shards, False if no query can be sharded by a variable."""
+def check(
+    found: Case, seed: int, folder: Path, graphs: StaticGraphs, shards: int = 1, *, keeps: bool = False
+) -> bool:
+    """Compare with the reference. With several shards, False if no query can be sharded by a variable; if it
+    `keeps` something between batches, False if there are several queries, or nothing can be kept."""
     queries = registered(found)
+    if keeps and (len(queries) > 1 or not queries[0].operator.incremental):
+        return False
     if shards > 1 and all(query.operator.sharding.variable is None for query in queries):
         return False
     chance = random.Random(seed)
@@ -172,7 +183,8 @@ def check(found: Case, seed: int, folder: Path, graphs: StaticGraphs, shards: in
     cuts = sorted({NEVER, ends[-1], *inner})
     expected = sorted(answers(found))
     shown = "\n".join(text(query) for query in found.queries)
-    assert evaluated(found, queries, folder, graphs, cuts, shards) == expected, shown
+    worker = Worker(graphs, chance) if keeps else None
+    assert evaluated(found, queries, folder, graphs, cuts, shards, worker) == expected, shown
     return True
 
 
@@ -185,6 +197,33 @@ def graphs() -> StaticGraphs:
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)
+
+
+@pytest.mark.parametrize("block", spread(6, 2))
+def test_events_that_are_looked_up(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    kept = 0
+    for seed in range(60 * block, 60 * block + 60):
+        kept += check(case(30_000 + seed), seed, tmp_path, graphs, keeps=True)
+    assert kept > 5
+
+
+LINKED = [
+    Chain((group("?a", P, "?b"), group("?a", Q, "?c")), ("SEQ",)),
+    Chain((group("?a", P, "?b"), group("?b", P, "?a")), ("SEQ",)),
+    Chain((group("?a", P, "?b"), group("?a", Q, "?c"), group("?a", P, "?d")), ("SEQ", "SEQ")),
+    Chain((group("?a", P, "?b"), group("?a", Q, "?c")), ("OPTIONALSEQ",)),
+    Chain((group("?a", P, "?b"), group("?a", P, "?c")), ("EQUALS",)),
+]
+
+
+@pytest.mark.parametrize("seed", spread(12, 3))
+@pytest.mark.parametrize("number", range(len(LINKED)))
+def test_sequences_about_one_term(number: int, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
+    chance = random.Random(f"linked {number} {seed}")
+    bound = Filter(Compare(DURATION, "<", duration_term(chance.choice([2, 5]))))
+    where = Group((LINKED[number], *([bound] if chance.random() < 0.7 else [])))
+    streams = {stream: events(chance, 12, "") for stream in STREAMS}
+    assert check(Case([Query(where)], streams, static(chance)), seed, tmp_path, graphs, keeps=True)
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from rheos.algebra.cqels import translate_cqels
 from rheos.algebra.csparql import translate_csparql
-from rheos.optimize.incremental import NotKept
-from rheos.runtime.csparql import repeats
+from rheos.algebra.epsparql import translate_epsparql
+from rheos.algebra.expressions import Constant, Variable
+from rheos.algebra.nodes import Join, StreamPattern, TriplePattern
+from rheos.optimize.links import NotKept, links_of
+from rheos.runtime.cqels.explain import explain_cqels
+from rheos.runtime.cqels.operator import CqelsOperator
 from rheos.runtime.csparql.operator import CSparqlOperator
-from rheos.runtime.csparql.repeats import Repeats, Runs
+from rheos.runtime.csparql.repeats import Repeats
+from rheos.runtime.epsparql.explain import explain_epsparql
+from rheos.runtime.epsparql.operator import EPSparqlOperator
 from rheos.runtime.operator import Span
 from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.links import Index, Runs, terms_of
+from rheos.runtime.worker.links import Run as HashRun
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.times import NEVER
 from rheos.store.graphs import StaticGraphs
@@ -211,6 +220,73 @@ def test_why_a_query_is_not_incremental(where: str, reason: str) -> None:
     assert reason in operator.keeping.reason
 
 
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("SELECT ?a { STREAM :s [RANGE 9s] { ?a :p ?b . ?b :q ?c } }", None),
+        ("SELECT ?a (AVG(?b) AS ?n) { STREAM :s [RANGE 9s] { ?a :p ?b } } GROUP BY ?a", None),
+        ("SELECT ?a { STREAM :s [TRIPLES 9] { ?a :p ?b } }", "a window that counts"),
+        ("SELECT ?a { STREAM :s [RANGE 9s SLIDE 1s] { ?a :p ?b } }", "a window that slides"),
+        ("SELECT ?a { STREAM :s [RANGE 9s] { ?a :p ?b } STREAM :t [NOW] { ?c :p ?d } }", "not all elements"),
+        ("SELECT ?a { STREAM :s [RANGE 9s] { ?a :p ?b . ?b :p ?c . ?c :p ?d } }", "not all elements"),
+        ("SELECT ?a { STREAM :s [RANGE 9s] { ?a :p ?b } OPTIONAL { ?b :q ?c } }", "it is no join"),
+        ("SELECT DISTINCT ?a { STREAM :s [RANGE 9s] { ?a :p ?b } }", "it is no join"),
+        (
+            "SELECT (COUNT(DISTINCT ?a) AS ?n) { STREAM :s [RANGE 9s] { ?a :p ?b } }",
+            "DISTINCT in an aggregate",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { { STREAM :s [NOW] { ?a :p ?b } } UNION { ?a :q ?b } }",
+            "static data alone",
+        ),
+        ("ASK { STREAM :s [RANGE 9s] { ?a :p ?b } }", "only the rows of SELECT"),
+    ],
+)
+def test_why_a_query_of_cqels_is_not_incremental(where: str, reason: str | None) -> None:
+    tree = parse(f"{PREFIX} {where}", "cqels")
+    query = translate_cqels(tree, "q", "http://ex/", ())
+    assert CqelsOperator.of(query).incremental is (reason is None)
+    assert (reason or "yes, a batch") in explain_cqels(query)["incremental"]
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("{ ?a :p ?b } SEQ { ?a :q ?c }", None),
+        ("{ ?a :p ?b } SEQ NOT { ?a :r ?x } SEQ { ?a :q ?c }", None),
+        ("{ ?a :p ?b } SEQ { ?c :q ?d }", "not all elements"),
+        ("{ ?a :p ?b } SEQ NOT { ?x :r ?y } SEQ { ?a :q ?c }", "not all elements"),
+        ("{ ?a :p ?b }+ SEQ { ?a :q ?c }", "how long a run goes on"),
+    ],
+)
+def test_why_a_query_of_epsparql_is_not_incremental(where: str, reason: str | None) -> None:
+    query = translate_epsparql(parse(f"{PREFIX} SELECT ?a {{ {where} }}", "epsparql"), "q", "http://ex/")
+    assert EPSparqlOperator.of(query).incremental is (reason is None)
+    assert (reason or "yes, a batch") in explain_epsparql(query)["incremental"]
+
+
+def test_few_of_many_live_elements_are_looked_at() -> None:
+    """Only what is linked to something new, by the term at the place that a link names."""
+    live = elements(*(f"a{at % 100} p b{at}" for at in range(1_000)), "a7 p x", "b3 p a8")
+    index, database = Index(), Database(duckdb.connect())
+    links = links_of([Join(new_pattern("a", "b"), old_pattern("a", "c"))])
+    assert links == frozenset({("s", "s")})
+    terms = terms_of(links, [live.slice(1_000)], database)
+    found = index.rows(terms, live, 0, 1_000, database)
+    assert set(found.column("s").to_pylist()) == {"a7"}
+    assert len(found) == 10
+    assert not len(index.rows(terms, live, 0, 7, database))
+
+
+def new_pattern(subject: str, object_: str) -> StreamPattern:
+    return replace(old_pattern(subject, object_), part="new")
+
+
+def old_pattern(subject: str, object_: str) -> StreamPattern:
+    triple = TriplePattern(Variable(subject), Constant("<http://ex/p>"), Variable(object_))
+    return StreamPattern(1, triple, "old")
+
+
 def elements(*triples: str) -> pa.Table:
     s, p, o = zip(*(triple.split() for triple in triples), strict=True)
     numbers = pa.array(range(1, len(s) + 1), pa.int64())
@@ -241,7 +317,7 @@ def test_triples_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
 def test_runs_stay_few() -> None:
     found = Runs()
     for place in range(1, 1000):
-        found.add(repeats.Run.of(np.array([place % 100], np.uint64), np.array([place])), 1)
+        found.add(HashRun.of(np.array([place % 100], np.uint64), np.array([place])), 1)
     assert len(found.runs) < 12
     assert sum(len(run.places) for run in found.runs) == 999
     assert found.latest(np.array([7, 200], np.uint64)).tolist() == [907, 0]

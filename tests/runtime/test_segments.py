@@ -9,6 +9,7 @@ import pytest
 
 from rheos.filesystems import uri_of
 from rheos.runtime.driver.compaction import TOGETHER, small_ones
+from rheos.runtime.state.buffer import Buffer, ordered, put_together
 from rheos.runtime.state.segments import Segment, Segments, load, merged, save
 from rheos.runtime.state.store import Store
 from rheos.sources.chunks import LIVE
@@ -31,6 +32,16 @@ def test_segments_that_are_put_together_while_some_are_forgotten(tmp_path: Path,
     after = before.replaced({file.name for file in some}, together)
     assert load(after, store) == load(before, store)
     assert {file.name for file in after.files}.isdisjoint(file.name for file in some)
+
+
+@pytest.mark.parametrize("times", [[1, 2, 2, 3, 5, 5], [1, 2, 2, 1, 3, 3], [4, 5, 5, 1, 2, 3]])
+def test_parts_are_put_together_in_the_order_of_the_stream(times: list[int]) -> None:
+    columns = {name: pa.array([str(at) for at in range(6)]) for name in "spo"}
+    columns |= {"start": pa.array(times), "time": pa.array(times), "graph": pa.nulls(6, pa.string())}
+    whole = pa.table(columns | {"partition": pa.array([0, 1, 1, 1, 0, 1])}).select(LIVE.names).cast(LIVE)
+    parts = [ordered(whole.slice(0, 3)), whole.slice(0, 0), ordered(whole.slice(3))]
+    assert put_together(parts).equals(ordered(pa.concat_tables(parts)))
+    assert Buffer(parts[0]).with_more(parts[1:]).elements.equals(ordered(pa.concat_tables(parts)))
 
 
 def test_only_small_segments_that_follow_one_another_are_put_together() -> None:

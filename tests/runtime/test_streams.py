@@ -60,6 +60,46 @@ def wait(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_query_that_is_stretched_answers_each_instant_or_says_that_it_skips_it(
+    spark: SparkSession, tmp_path: Path, shards: int
+) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text(lines((f"a{at % 7}", "p", f"b{at}", at / 4) for at in range(240)))
+    where = f"{PREFIX} SELECT ?s (COUNT(*) AS ?n) FROM STREAM <{STREAM}> [RANGE 10s STEP 1s]"
+    where += " WHERE { ?s :p ?o } GROUP BY ?s"
+    with Engine(spark, batch_bytes=4_000, shards=shards) as engine:
+        engine.add_stream(STREAM, path)
+        whole = engine.register(f"REGISTER QUERY whole COMPUTED EVERY 2s AS {where}", keep=None)
+        some = engine.register(f"REGISTER QUERY some COMPUTED EVERY 2s STRETCHED AS {where}", keep=None)
+        assert engine.run()
+        expected, given = reported(whole), reported(some)
+        assert [at for at, _ in given] == [at for at, _ in expected]
+        skipped = [answer.skipped for answer in some.results]
+        assert 0 < sum(skipped) < len(skipped)
+        for (_, found), (_, exact), left_out in zip(given, expected, skipped, strict=True):
+            assert found == ([] if left_out else exact)
+        metrics = engine.metrics.queries["some"]
+        assert (metrics.skipped, metrics.instants) == (sum(skipped), len(skipped) - sum(skipped))
+        assert engine.metrics.queries["whole"].skipped == 0
+
+
+def test_a_sample_through_the_engine(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text(lines((f"a{at}", "p", f"b{at % 3}", at / 100) for at in range(1_000)))
+    engine.add_stream(STREAM, path)
+    window = f"FROM STREAM <{STREAM}> [RANGE 20s TUMBLING]"
+    text = f"{PREFIX} SELECT (COUNT(*) AS ?n) {window} SAMPLE 20% WHERE {{ ?s :p ?o }}"
+    handle = engine.register(f"REGISTER QUERY sampled AS {text}")
+    assert engine.run()
+    [answer] = handle.results
+    [row] = answer.rows or []
+    count, error = (float(row[name].value) for name in ("n", "n_error"))
+    assert count % 5 == 0
+    assert 0 < error < 200
+    assert abs(count - 1_000) < 2 * error
+
+
 @pytest.mark.parametrize("way", ["one", "time", "variable"])
 def test_windows_are_reported_as_they_end(spark: SparkSession, file: Path, way: str) -> None:
     shards, by = (1, None) if way == "one" else (2, way)

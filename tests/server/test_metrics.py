@@ -13,7 +13,7 @@ SCRAPER = f"{OPEN};version=1.0.0;q=0.5,{OPEN};version=0.0.1;q=0.4,text/plain;ver
 
 COUNTERS = {
     *(f"rheos_stream_{name}" for name in ("elements", "late", "bad", "ahead", "failures")),
-    *(f"rheos_query_{name}" for name in ("instants", "rows", "evaluations", "evaluation_seconds")),
+    *(f"rheos_query_{name}" for name in ("instants", "skipped", "rows", "evaluations", "evaluation_seconds")),
     *(f"rheos_{name}" for name in ("push_accepted", "push_refused", "subscribers_cut_off")),
     *(f"rheos_{name}" for name in ("batches", "http_requests", "sink_taken", "sink_dropped")),
 }

@@ -40,7 +40,7 @@ def engine() -> Iterator[Engine]:
 
 def test_explain(engine: Engine) -> None:
     shown = parts(engine.explain(QUERY))
-    assert list(shown) == ["language", "reports", "windows", "ticks", "algebra", "sharding"]
+    assert list(shown) == ["language", "reports", "windows", "ticks", "algebra", "sharding", "incremental"]
     assert shown["language"] == ["CQELS-QL"]
     assert shown["reports"] == [
         "Near: the new triples at every tick, also as a stream that other queries can read"

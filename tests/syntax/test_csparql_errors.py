@@ -56,6 +56,38 @@ def test_registrations(registration: str, place: str, message: str) -> None:
     check(f"{registration} SELECT * {STREAM} {{}}", place, message)
 
 
+@pytest.mark.parametrize(
+    ("form", "place", "message"),
+    [
+        ("ASK", "STRETCHED", "a query that is STRETCHED says in its rows"),
+        ("SELECT ISTREAM *", "STRETCHED", "ISTREAM compares one evaluation with the next"),
+        ("SELECT ?skipped", "?skipped", "?skipped says what a query that is STRETCHED skips"),
+    ],
+)
+def test_what_cannot_be_stretched(form: str, place: str, message: str) -> None:
+    where = "{ ?a ?skipped ?b }" if "skipped" in form else "{ ?a ?b ?c }"
+    check(f"REGISTER QUERY q COMPUTED EVERY 5m STRETCHED AS {form} {STREAM} {where}", place, message)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "place", "message"),
+    [
+        ("FROM STREAM <s> SAMPLE 5%", "<s>", "a stream needs a window"),
+        ("FROM NAMED STREAM <s> [RANGE 1m TUMBLING] SAMPLE 5%", "SAMPLE", "SAMPLE is of FROM STREAM"),
+        ("FROM STREAM <s> [RANGE TRIPLES 9] SAMPLE 5%", "SAMPLE", "SAMPLE is of a window of time"),
+        (
+            f"{STREAM} SAMPLE 5% FROM STREAM <t> [RANGE 1m TUMBLING]",
+            "SAMPLE",
+            "a query with SAMPLE reads one stream",
+        ),
+        (f"{STREAM} SAMPLE 100%", "100", "a sample has more than 0 and less than 100 percent"),
+        (f"{STREAM} SAMPLE 5", "{", "expected '%'"),
+    ],
+)
+def test_samples(dataset: str, place: str, message: str) -> None:
+    check(f"REGISTER QUERY q AS SELECT (COUNT(*) AS ?n) {dataset} {{ ?a ?b ?c }}", place, message)
+
+
 def test_ask_makes_no_stream() -> None:
     check(
         f"REGISTER STREAM q AS ASK {STREAM} {{}}", "ASK", "only CONSTRUCT and DESCRIBE make streams; ASK can"

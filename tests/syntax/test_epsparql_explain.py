@@ -28,6 +28,7 @@ def test_explain(engine: Engine) -> None:
     assert list(shown) == [
         "language", "reports", "streams", "consumption", "durations", "memory", "algebra", "optimised",
         "sharding",
+        "incremental",
     ]  # fmt: skip
     assert shown["language"] == ["EP-SPARQL"]
     assert shown["reports"] == ["query: each solution once, with its interval, when that has ended"]

@@ -52,6 +52,7 @@ BENCHMARKS = {
         Benchmark("windows", ("windows", "queries", "live", "memory")),
         Benchmark("cqels", ("queries", "sizes", "many", "shapes", "update")),
         Benchmark("events", ("sequence", "average", "classes", "memory")),
+        Benchmark("overload", ("curve", "clauses")),
         Benchmark("server", ("load",)),
         Benchmark("mapping", ("construct", "csv", "rml", "context")),
         Benchmark("city", ("1x", "10x", "100x")),

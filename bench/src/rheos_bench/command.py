@@ -26,6 +26,7 @@ app = typer.Typer(
         "rheos bench windows --only live",
         "rheos bench cqels --only many",
         "rheos bench events",
+        "rheos bench overload",
         "rheos bench server",
         "rheos bench mapping",
         "rheos bench city",

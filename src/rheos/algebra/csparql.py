@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rheos import iris
-from rheos.algebra.streams import CSparqlQuery
+from rheos.algebra.sampling import on_sample
+from rheos.algebra.streams import CSparqlQuery, Estimate
 from rheos.algebra.translate import Names, Translator
 from rheos.errors import QuerySyntaxError
 from rheos.syntax import ast
@@ -17,13 +18,20 @@ def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE
     translator = Translator(Names.of(query, base))
     check_streams(query, translator.names.iri)
     registration = query.registration
+    asked, windows = translator.query(query), translator.windows(query.streams)
+    estimates: tuple[Estimate, ...] = ()
+    for window in windows:
+        if window.sample is not None:
+            asked, estimates = on_sample(asked, window.stream, window.sample)
     return CSparqlQuery(
         registration.name if registration else name,
-        translator.query(query),
-        translator.windows(query.streams),
+        asked,
+        windows,
         registration.every if registration else None,
         registration is not None and registration.kind == "STREAM",
         query.operator,
+        registration is not None and registration.stretched is not None,
+        estimates,
     )
 
 

@@ -32,7 +32,8 @@ def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) 
         registration.every if registration else None,
         makes and registration is not None and registration.kind != "QUERY",
         query.operator,
-        entailment_of(query, translator.names.iri),
+        registration is not None and registration.stretched is not None,
+        entailment=entailment_of(query, translator.names.iri),
     )
 
 

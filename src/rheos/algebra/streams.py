@@ -47,12 +47,25 @@ StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 @dataclass(frozen=True, slots=True)
 class StreamWindow:
     """A window on a stream (a term): its named graph and, if not `named`, also part of the default graph. In
-    RSP-QL it is no graph of the data set, but has a `name` of its own, a term."""
+    RSP-QL it is no graph of the data set, but has a `name` of its own, a term. With a `sample`, it holds so
+    many triples of a million."""
 
     stream: str
     window: Window
     named: bool = False
     name: str | None = None
+    sample: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A variable of a SELECT that is an aggregate of a sample: COUNT, SUM or AVG. The query answers what its
+    error is computed from in further variables: how many values there are, their sum, and that of their
+    squares, as far as the aggregate needs them."""
+
+    variable: str
+    function: str
+    needs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,8 @@ class CSparqlQuery:
     """A registered query: reported at the instants of its windows, or every so many microseconds.
 
     One that `makes_stream` gives its triples to other queries as a stream. The `operator` says what it
-    reports: its answers, or how these differ from those of the evaluation before.
+    reports: its answers, or how these differ from those of the evaluation before. One that is `stretched`
+    skips all but the last of the instants that a batch completes. Of samples, it has `estimates`.
     """
 
     name: str
@@ -69,6 +83,8 @@ class CSparqlQuery:
     every: int | None = None
     makes_stream: bool = False
     operator: StreamOperator = "RSTREAM"
+    stretched: bool = False
+    estimates: tuple[Estimate, ...] = ()
 
     @property
     def has_sessions(self) -> bool:

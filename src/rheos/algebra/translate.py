@@ -139,6 +139,7 @@ class Translator:
                 window_of(clause.window),
                 clause.named,
                 None if clause.name is None else terms.iri(self.names.iri(clause.name)),
+                None if clause.sample is None else clause.sample.parts,
             )
             for clause in clauses
             if clause.window is not None

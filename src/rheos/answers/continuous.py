@@ -42,6 +42,8 @@ class QueryInfo:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     occurs: bool = False  # its answers have a start and an end
     late: bool = False  # they are reported later than they end
+    errors: tuple[str, ...] = ()  # variables that are estimates: how far each may be off has a column, too
+    skips: bool = False  # the last column says of a row that its instant was skipped
 
     @property
     def times(self) -> int:
@@ -77,6 +79,7 @@ class Answer:
     start: datetime | None = None
     end: datetime | None = None
     late: bool = False  # reported later than at its end
+    skips: bool = False  # the last column says whether it was skipped
 
     @classmethod
     def of(
@@ -86,7 +89,7 @@ class Answer:
         terms = table.select(list(range(query.times, table.num_columns)))
         when = moment(at)
         if start is None:
-            return cls(query.kind, tuple(query.variables), when, terms)
+            return cls(query.kind, tuple(query.variables), when, terms, skips=query.skips)
         ended = when if end is None else moment(end)
         return cls(query.kind, tuple(query.variables), when, terms, moment(start), ended, query.late)
 
@@ -95,7 +98,16 @@ class Answer:
         """The solutions of a SELECT; an unbound variable is not among the keys."""
         if self.kind != "select":
             return None
-        return Result.select(self.variables, self.table.rename_columns(list(self.variables))).rows
+        table = self.table.rename_columns(list(self.variables))
+        if not self.skips:
+            return Result.select(self.variables, table).rows
+        own = self.variables[:-1]
+        return Result.select(own, table.slice(0, 0 if self.skipped else None).select(list(own))).rows
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the query was not evaluated at this instant, because it may be stretched."""
+        return self.skips and len(self) > 0 and self.table.column(-1)[0].is_valid
 
     @cached_property
     def triples(self) -> list[ox.Triple] | None:
@@ -209,6 +221,8 @@ def ndjson_lines(alike: Alike) -> pa.Array:
         times.append(mapped(table.column(end), lambda at: f'"end":"{time_text(at)}",'))
     heads = concatenated(names, *times)
     columns = table.columns[query.times :]
+    if query.errors or query.skips:
+        return noted_lines(query, heads, columns)
     if query.kind == "ask":
         words = mapped(columns[0], lambda found: f'"boolean":{"true" if found else "false"}}}\n')
         return concatenated(heads, words)
@@ -224,6 +238,22 @@ def ndjson_lines(alike: Alike) -> pa.Array:
     # Each binding comes with a comma before it, so that an unbound variable leaves none behind.
     rows = pc.utf8_slice_codeunits(concatenated(*chain(*cells)), 1) if cells else ""
     return concatenated(heads, '"row":{', rows, "}}\n")
+
+
+def noted_lines(query: QueryInfo, heads: pa.Array, columns: Sequence[pa.ChunkedArray]) -> pa.Array:
+    """Lines of a SELECT that has estimates, with their errors, or says which instants it skipped."""
+    own = len(query.variables) - len(query.errors) - query.skips
+    cells = chain(*(bindings(name, columns[at]) for at, name in enumerate(query.variables[:own])))
+    rows = pc.utf8_slice_codeunits(concatenated(*cells, ""), 1)
+    ends: list[pa.Array | str] = ["}"]
+    if query.errors:
+        found = [mapped(columns[own + at], _error(name)) for at, name in enumerate(query.errors)]
+        ends += [',"error":{', pc.utf8_slice_codeunits(concatenated(*found), 1), "}"]
+    lines = concatenated(heads, '"row":{', rows, *ends, "}\n")
+    if not query.skips:
+        return lines
+    skipped = columns[-1].combine_chunks().is_valid()
+    return pc.if_else(skipped, concatenated(heads, '"skipped":true}\n'), lines)
 
 
 def bindings(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
@@ -279,6 +309,11 @@ def joined(lines: pa.Array) -> bytes:
 def _binding(name: str) -> Callable[[str], str]:
     key = encode_basestring(name)
     return lambda term: f",{key}:{json_term(term)}"
+
+
+def _error(name: str) -> Callable[[str], str]:
+    key = encode_basestring(name)
+    return lambda term: f",{key}:{split_literal(term)[0]}"
 
 
 def _quotable(term: str) -> str:

@@ -72,7 +72,7 @@ def figures(metrics: Metrics) -> Table:
         took = "" if query.milliseconds is None else f"{query.milliseconds:,.0f} ms"
         lines.add_row(
             Text(name, style="green"),
-            counted(query.instants, "instant"),
+            counted(query.instants, "instant") + (f", {query.skipped:,} skipped" if query.skipped else ""),
             counted(query.rows, "row"),
             took,
             query.execution or "",

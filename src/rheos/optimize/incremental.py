@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from rheos.algebra.expressions import Call, Constant, Expression, Variable
@@ -48,6 +48,7 @@ from rheos.algebra.rewrite import aggregates_of, below, in_query
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
 from rheos.algebra.timestamps import is_timed
 from rheos.algebra.variables import has_exists
+from rheos.optimize.links import Links, NotKept, between
 from rheos.optimize.novelty import branches
 from rheos.optimize.push_filters import volatile
 
@@ -55,13 +56,6 @@ from rheos.optimize.push_filters import volatile
 MOST_PATTERNS = 8
 
 Matches = Callable[[str | None, TriplePattern], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class NotKept:
-    """Why a query is evaluated on all live elements in every batch."""
-
-    reason: str
 
 
 def kept(query: CSparqlQuery) -> Query | NotKept:
@@ -100,9 +94,9 @@ def _marked(node: Node) -> Node | NotKept:
         case OrderBy(_, orders):
             expressions += [order.expression for order in orders]
     if any(map(has_exists, expressions)):
-        return NotKept(_EXISTS)
+        return NotKept(EXISTS)
     if any(map(changing, expressions)):
-        return NotKept(_CHANGING)
+        return NotKept(CHANGING)
     match node:
         case Project() | Distinct() | Reduced() | OrderBy() | Slice() | Filter() | Extend():
             inner = _marked(node.pattern)
@@ -114,8 +108,8 @@ def _marked(node: Node) -> Node | NotKept:
     return inner if isinstance(inner, NotKept) else replace(node, pattern=inner)
 
 
-_EXISTS = "EXISTS is asked at every instant"
-_CHANGING = "a function gives another value each time"
+EXISTS = "EXISTS is asked at every instant"
+CHANGING = "a function gives another value each time"
 
 
 def changing(expression: Expression | None) -> bool:
@@ -137,8 +131,8 @@ def _obstacle(node: Node) -> str | None:
             return _obstacle(left) or _obstacle(right)
         case Filter(condition, pattern) | Extend(pattern, _, condition):
             if has_exists(condition):
-                return _EXISTS
-            return _CHANGING if changing(condition) else _obstacle(pattern)
+                return EXISTS
+            return CHANGING if changing(condition) else _obstacle(pattern)
         case InWindow(Constant(), pattern):
             inside = any(isinstance(part, Graph) for part in _all(pattern))
             return "GRAPH inside WINDOW asks for graphs as a whole" if inside else _obstacle(pattern)
@@ -262,23 +256,18 @@ def _with_parts(branch: Node, parts: Sequence[GraphPart]) -> Node:
     return marked(branch)
 
 
-def links(query: Query, matches: Matches) -> frozenset[tuple[str, str]] | None:
-    """How elements that are not new must be linked to new ones to be part of a new solution: the places (s or
-    o) at which a new one and another have the same term. None if some need not be linked directly."""
+def links(query: Query, matches: Matches) -> Links | None:
+    """How elements that are not new must be linked to new ones to be part of a new solution. None if some
+    need not be linked directly."""
     found: set[tuple[str, str]] = set()
     for branch in branches(of_kept(query.form.pattern)):
         matching = [pattern for graph, pattern in patterns(branch) if matches(graph, pattern)]
         for new, other in itertools.permutations(matching, 2):
-            shared = {(a, b) for a, one in _ends(new) for b, two in _ends(other) if one == two}
+            shared = between(new, other)
             if not shared:
                 return None
             found |= shared
     return frozenset(found)
-
-
-def _ends(pattern: TriplePattern) -> list[tuple[str, Variable]]:
-    ends = (("s", pattern.subject), ("o", pattern.object))
-    return [(place, term) for place, term in ends if isinstance(term, Variable)]
 
 
 def predicate(pattern: TriplePattern) -> str | None:

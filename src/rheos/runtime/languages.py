@@ -61,11 +61,15 @@ def understand(
     if tree.dialect == "rspql":
         windowed = optimize_csparql(_under_its_own(translate_rspql(tree, name, base), entailment))
         looking = RspqlOperator.of(windowed)
-        variables = looking.statement.columns if isinstance(windowed.query.form, Select) else ()
+        variables = looking.columns if isinstance(windowed.query.form, Select) else ()
         return Understood(windowed.name, looking, variables, windowed.makes_stream)
     continuous = optimize_csparql(under(translate_csparql(tree, name, base), entailment))
     operator = CSparqlOperator.of(continuous, view=view)
-    variables = operator.statement.columns if isinstance(continuous.query.form, Select) else ()
+    if operator.query.estimates and operator.derivations is not None:
+        sample = next(clause.sample for clause in tree.streams if clause.sample is not None)
+        message = "an element may entail several triples, so that a SAMPLE of these is not known to be one"
+        raise UnsupportedError(message, tree.text, sample.position)
+    variables = operator.columns if isinstance(continuous.query.form, Select) else ()
     return Understood(continuous.name, operator, variables, continuous.makes_stream)
 
 

@@ -137,10 +137,21 @@ class Operator(ABC):
         """How its work can be shared out."""
         return ONE
 
+    # What it gives up under load, in words; the variables that are estimates; whether it skips instants.
+    gives_up: str | None = None
+    errors: tuple[str, ...] = ()
+    skips: bool = False
+
     @property
     def incremental(self) -> bool:
         """Whether what it found can be kept between batches, so that it only looks for what is new."""
         return False
+
+    def keeps(self, bench: Workbench, span: Span) -> bool:
+        """Whether a span is evaluated with what is kept."""
+        if bench.cache is None or not self.incremental:
+            return False
+        return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
 
     # --- queries that go together --------------------------------------------------------------------
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000))
 
 
+def incremental(reason: str | None) -> str:
+    """Whether a batch only looks for what is new, or why not."""
+    if reason is not None:
+        return f"no, each batch looks at all that is live: {reason}"
+    return "yes, a batch looks for what is new where much more is live; what was found before is kept"
+
+
 def in_no_window(move: str, amount: str) -> str:
     why = f"the {move} is longer than the range"
     return f"\n  {why}: {amount} between two windows are in neither, and skipped"

@@ -152,6 +152,8 @@ class Control:
             running=handle is not None and handle.running,
             error=query.failure,
             instants=metrics.instants,
+            skipped=metrics.skipped,
+            gives_up=None if handle is None else handle.registered.operator.gives_up,
             rows=metrics.rows,
             milliseconds=metrics.milliseconds,
             execution=metrics.execution,

@@ -44,6 +44,7 @@ STREAMS = (
 )
 QUERIES = (
     ("query_instants_total", "Instants reported.", "instants"),
+    ("query_skipped_total", "Instants that a query gave up, because it may be stretched.", "skipped"),
     ("query_rows_total", "Rows, triples or booleans reported.", "rows"),
     ("query_running", "Whether the query runs.", "running"),
     ("query_evaluations_total", "Batches in which the query reported.", "evaluations"),

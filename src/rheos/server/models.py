@@ -151,6 +151,8 @@ class Query(Struct, kw_only=True):
     running: bool
     error: str | None
     instants: Count
+    skipped: Annotated[Count, Meta(description="instants that it gave up, because it may be stretched")]
+    gives_up: Annotated[str | None, Meta(description="what its text lets it give up under load")]
     rows: Count
     milliseconds: Annotated[float | None, Meta(description="how long the last evaluation took")]
     execution: str | None

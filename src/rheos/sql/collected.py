@@ -28,12 +28,13 @@ class Collected:
     `whole` is over rows, `part` over those of a part (NULL for none of them, or what a count has for none),
     and `combined` makes from the column of the parts, and a FILTER, what `whole` would be. `different` is
     `whole` over the different values of its argument, where SQL says that shorter than with a FILTER.
-    `part_where` is a condition on the rows of a part.
+    `part_where` is a condition on the rows of a part. `again` makes one part of several, from their column.
     """
 
     whole: str
     part: str
     combined: Callable[[str, str], str]
+    again: Callable[[str], str]
     different: str | None = None
     part_where: str | None = None
 
@@ -43,13 +44,19 @@ def count(what: str = "*") -> Collected:
     different = None if what == "*" else f"count(DISTINCT {what})"
     # DuckDB adds BIGINTs to a HUGEINT, and both engines nothing to NULL.
     return Collected(
-        sql, sql, lambda part, only: f"CAST(COALESCE(sum({part}){only}, 0) AS BIGINT)", different
+        sql,
+        sql,
+        lambda part, only: f"CAST(COALESCE(sum({part}){only}, 0) AS BIGINT)",
+        lambda part: f"CAST(sum({part}) AS BIGINT)",
+        different,
     )
 
 
 def _same_again(function: str, what: str) -> Collected:
     sql = f"{function}({what})"
-    return Collected(sql, sql, lambda part, only: f"{function}({part}){only}")
+    return Collected(
+        sql, sql, lambda part, only: f"{function}({part}){only}", lambda part: f"{function}({part})"
+    )
 
 
 def exact_total(what: str) -> Collected:
@@ -76,6 +83,7 @@ def first_by(dialect: Dialect, value: str, keys: Sequence[str], descending: bool
         dialect.first_by(value, keys, descending),
         f"{extreme}({dialect.struct(fields)})",
         lambda part, only: f"({extreme}({part}){only}).chosen",
+        lambda part: f"{extreme}({part})",
     )
 
 
@@ -83,7 +91,11 @@ def double_total(dialect: Dialect, what: str) -> Collected:
     """A sum of doubles: those of all parts are added in the order of their values, so that it depends neither
     on how they were parted nor on how a stream was cut into batches."""
     return Collected(
-        f"sum({what})", dialect.gather(what), dialect.gathered_total, None, f"{what} IS NOT NULL"
+        f"sum({what})",
+        dialect.gather(what),
+        dialect.gathered_total,
+        lambda part: dialect.gathered(part, ""),
+        part_where=f"{what} IS NOT NULL",
     )
 
 
@@ -94,4 +106,5 @@ def texts(dialect: Dialect, text: str, separator: str, order: str) -> Collected:
         dialect.join_texts(text, separator, order),
         dialect.gather(each),
         lambda part, only: dialect.gathered_texts(part, only, "text", separator),
+        lambda part: dialect.gathered(part, ""),
     )

@@ -24,6 +24,7 @@ from rheos.sql.conditions import all_of, same
 from rheos.sql.context import Context
 from rheos.sql.csparql import asked, identity, with_turns
 from rheos.sql.dialect import Dialect
+from rheos.sql.grouped import KeptGroups
 from rheos.sql.joins import united
 from rheos.sql.paths import Closure
 from rheos.sql.patterns import Compiler
@@ -79,7 +80,10 @@ def completed(relation: Relation, compiler: Compiler) -> Relation:
 
 def compile_difference(query: Query, dialect: Dialect, name: str) -> CqelsStatement:
     """The statement of a query that is not monotone: what it answers at a tick that it did not before."""
-    compiler = Compiler(dialect)
+    return _difference(query, Compiler(dialect), name)
+
+
+def _difference(query: Query, compiler: Compiler, name: str) -> CqelsStatement:
     context = Context(query.dataset, ticking=True)
     relation = compiler.node(query.form.pattern, context)
     if isinstance(query.form, Ask) or not relation.valid:
@@ -95,6 +99,16 @@ def compile_difference(query: Query, dialect: Dialect, name: str) -> CqelsStatem
         case _:
             columns = [compiler.column(name) for name in relation.variables]
     return reported(query, difference(relation, columns, compiler), compiler, name)
+
+
+def compile_kept_groups(query: Query, dialect: Dialect, name: str) -> tuple[str, KeptGroups, CqelsStatement]:
+    """Of a query that groups what is `Kept`: the SQL of the parts of groups that a batch adds, what columns
+    they have, and the statement that is asked of the table `kept` then."""
+    compiler = Compiler(dialect)
+    statement = _difference(query, compiler, name)
+    assert compiler.fill is not None
+    assert compiler.groups is not None
+    return compiler.fill, compiler.groups, statement
 
 
 def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -> Relation:

@@ -3,19 +3,29 @@
 `Whole` groups rows as they are. `Parted` groups rows that hold for a while: first those of a group with the
 same interval, which makes a few parts of many rows, then, at each instant, the parts that hold. So the work
 for a window of ten minutes that moves by ten seconds is done once per row, and sixty times only per part.
+`Pieced` does the same for the ticks of CQELS-QL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rheos.sql.collected import Collected, filter_clause
-from rheos.sql.relation import INSTANT, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, Relation, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.validity import FROM, UNTIL, holding
+from rheos.sql.validity import FROM, UNTIL, holding, in_pieces
 
 PRECEDING = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+
+
+class KeptGroups(NamedTuple):
+    """The parts of groups in a table: the columns `by` which they are grouped, and for each column of a part
+    the aggregate that makes one of several."""
+
+    by: tuple[str, ...]
+    again: Mapping[str, str]
 
 
 @dataclass(kw_only=True)
@@ -141,3 +151,46 @@ class Parted(Whole):
             item = f"{self.compiler.keep(parted)} AS {self.parts_alias}"
         held = holding(item, self.parts_alias, self.instants_alias)
         return select([*by, *collected], held, tail=f"GROUP BY {', '.join(by)}")
+
+
+@dataclass(kw_only=True)
+class Pieced(Whole):
+    """The groups of each piece of time, from rows that hold for some ticks; `names` are the variables that
+    they are grouped by. Between two ticks at which a part of a group comes or goes it stays as it is."""
+
+    names: Sequence[str]
+    keeps: bool = False  # the parts are kept between batches
+    parts: dict[str, str] = field(default_factory=dict)
+    again: dict[str, str] = field(default_factory=dict)
+    pieces: str = ""  # all the pieces that there are
+
+    def collect(
+        self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
+    ) -> str:
+        assert distinct is None
+        part = item.part + filter_clause(where, item.part_where)
+        if part not in self.parts:
+            self.parts[part] = self.compiler.fresh("part")
+            self.again[self.parts[part]] = item.again(self.parts[part])
+        return self._collected(item.combined(self.parts[part], ""))
+
+    def sql(self, of_all: str) -> str:
+        interval = [f"{self.below.alias}.{bound}" for bound in (FROM, UNTIL)]
+        parts = [f"{sql} AS {name}" for sql, name in self.parts.items()]
+        parted = select(
+            [*self.by, *interval, *parts],
+            self.below.source(*parts),
+            tail=f"GROUP BY {', '.join([*self.by, *interval])}",
+        )
+        columns = [self.compiler.column(name) for name in self.names]
+        if self.keeps:
+            self.compiler.groups = KeptGroups(tuple(columns), self.again)
+            kept = [f"0 AS {BUCKET.column}", *columns, FROM, UNTIL, *self.again]
+            parted = select(kept, self.compiler.keep(parted))
+        more = tuple(self.parts.values())
+        relation = Relation(parted, tuple(self.names), frozenset(), (BUCKET,), valid=True, more=more)
+        cut, self.pieces = in_pieces(relation, self.names, self.compiler)
+        by = [*(key.column for key in cut.keys), *columns]
+        collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
+        item = nested(cut.sql, self.compiler.fresh("p"))
+        return select([*by, *collected], item, tail=f"GROUP BY {', '.join(by)}")

@@ -55,6 +55,7 @@ from rheos.sql.context import Context
 from rheos.sql.dialect import EXACT, Dialect
 from rheos.sql.exists import semi_join
 from rheos.sql.expressions import condition, term
+from rheos.sql.grouped import KeptGroups
 from rheos.sql.paths import Closure, path_relation
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL, Relation, clause_name, nested, select
 from rheos.sql.rows import Rows
@@ -81,6 +82,7 @@ class Compiler:
     counts: Counter[str] = field(default_factory=Counter)
     closures: list[Closure] = field(default_factory=list)
     fill: str | None = None  # what is to be added to the table of what is kept between batches
+    groups: KeptGroups | None = None  # what that table has, if it has parts of groups by ticks
     _taken: set[str] = field(default_factory=set)  # the columns, of which SQL sees no case
 
     def fresh(self, stem: str) -> str:

@@ -15,11 +15,11 @@ from rheos.sql import ordering
 from rheos.sql.aggregates import aggregate as aggregate_sql
 from rheos.sql.conditions import all_of
 from rheos.sql.context import Context
-from rheos.sql.grouped import Parted, Whole
+from rheos.sql.grouped import Parted, Pieced, Whole
 from rheos.sql.joins import same_keys
-from rheos.sql.relation import BUCKET, INSTANT, Relation, Sort, nested, select
+from rheos.sql.relation import BUCKET, INSTANT, Key, Relation, Sort, nested, select
 from rheos.sql.rows import Rows
-from rheos.sql.validity import at_every_instant, in_pieces, of_pieces, spread
+from rheos.sql.validity import PIECE, at_every_instant, in_pieces, of_pieces, spread
 from rheos.terms import XSD, literal
 
 if TYPE_CHECKING:
@@ -42,13 +42,8 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
         inner = compiler.node(node.pattern, context)
     if any(needs_rows(aggregate) for _, aggregate in node.aggregates):
         inner = spread(inner, compiler)
-    if BUCKET in inner.keys:
-        bound = [key.name for key in node.keys if key.name in inner.variables]
-        inner, pieces = in_pieces(inner, bound, compiler)
-        found = grouped(inner, node, context, compiler)
-        if not node.keys:
-            found = every_key(found, node, Relation(pieces, (), frozenset(), found.keys), compiler)
-        return of_pieces(found, compiler)
+    if BUCKET in inner.keys or (keeps and context.ticking):
+        return in_ticks(inner, node, context, compiler, keeps=keeps)
     relation = grouped(inner, node, context, compiler, keeps=keeps)
     if not relation.keys or node.keys:
         return relation
@@ -58,14 +53,39 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
     )
 
 
+def in_ticks(inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool) -> Relation:
+    """The groups of a relation on arrivals, for the pieces of time in which each stays as it is."""
+    bound = [key.name for key in node.keys if key.name in inner.variables]
+    if any(aggregate.distinct for _, aggregate in node.aggregates):  # solutions are compared
+        inner, pieces = in_pieces(inner, bound, compiler)
+        found = grouped(inner, node, context, compiler)
+    else:
+        found, pieces = pieced(inner, node, context, compiler, keeps=keeps)
+    if not node.keys:
+        found = every_key(found, node, Relation(pieces, (), frozenset(), found.keys), compiler)
+    return of_pieces(found, compiler)
+
+
+def pieced(
+    inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool
+) -> tuple[Relation, str]:
+    """The groups of each piece of time, and the SQL of all pieces."""
+    rows = compiler.rows(inner, context)
+    present = [key.name for key in node.keys if key.name in inner.variables]
+    by = [f"{rows.alias}.{key.column}" for key in inner.keys]
+    by += [f"{rows.alias}.{compiler.column(name)}" for name in present]
+    groups = Pieced(
+        inner, context, compiler, compiler.fresh("r"), below=rows, by=by, names=present, keeps=keeps
+    )
+    return of_groups(groups, node, rows, (BUCKET, *PIECE)), groups.pieces
+
+
 def grouped(
     inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool = False
 ) -> Relation:
     """The groups of a relation that there are. If it `keeps`, their parts are those of all batches."""
     rows = compiler.rows(inner, context)
     present = [key.name for key in node.keys if key.name in inner.variables]
-    absent = [key.name for key in node.keys if key.name not in present]
-    variables = present + absent + [variable.name for variable, _ in node.aggregates]
     by = [f"{rows.alias}.{key.column}" for key in inner.keys]
     by += [f"{rows.alias}.{compiler.column(name)}" for name in present]
     groups: Whole
@@ -73,11 +93,19 @@ def grouped(
         groups = Parted(inner, context, compiler, compiler.fresh("r"), below=rows, by=by, keeps=keeps)
     else:
         groups = Whole(inner, context, compiler, compiler.fresh("r"), below=rows, by=by)
+    return of_groups(groups, node, rows, (INSTANT, *inner.keys) if inner.valid else inner.keys)
+
+
+def of_groups(groups: Whole, node: Group, rows: Rows, keys: tuple[Key, ...]) -> Relation:
+    """The aggregates of groups, which have these keys, over rows."""
+    compiler, inner = rows.compiler, rows.relation
+    present = [key.name for key in node.keys if key.name in inner.variables]
+    absent = [key.name for key in node.keys if key.name not in present]
+    variables = present + absent + [variable.name for variable, _ in node.aggregates]
     found = [
         f"{aggregate_sql(aggregate, rows, groups, inner.variables)} AS {compiler.column(variable.name)}"
         for variable, aggregate in node.aggregates
     ]
-    keys = (INSTANT, *inner.keys) if inner.valid else inner.keys
     groups.relation = Relation(groups.sql(grouping_of_all(node)), tuple(present), frozenset(), keys)
     columns = groups.columns() + [f"{compiler.dialect.null} AS {compiler.column(name)}" for name in absent]
     sql = select(columns + found, groups.source(*found))

@@ -103,7 +103,7 @@ def in_pieces(relation: Relation, names: Sequence[str], compiler: Compiler) -> t
     columns = [f"r.{key.column}" for key in relation.keys]
     columns += [f"{pieces}.{bound}" for bound in (start, end)]
     columns += [f"r.{compiler.column(name)}" for name in relation.variables]
-    columns += [f"r.{item.column}" for item in relation.sort]
+    columns += [f"r.{column}" for column in (*relation.more, *(item.column for item in relation.sort))]
     inner = select([*by, start, end], nested(cut, bounds), [f"{end} IS NOT NULL"])
     sql = whole + select(columns, f"{rows} AS r JOIN {nested(inner, pieces)}\nON {all_of(same)}")
     return replace(relation, sql=sql, keys=(*relation.keys, *PIECE), valid=False), all_pieces

@@ -440,6 +440,7 @@ class Registration(Node):
     every: int | None = None
     consumption: Consumption = "unrestricted"
     regime: Name | None = None
+    stretched: Position | None = None  # where COMPUTED EVERY says so, if it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +472,13 @@ class SessionWindow(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Sample(Node):
+    """`SAMPLE 10%`: so many triples of a million are looked at."""
+
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
 class StreamClause(Node):
     """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window. In RSP-QL,
     `FROM NAMED WINDOW name ON <iri> [...]`."""
@@ -479,6 +487,7 @@ class StreamClause(Node):
     named: bool
     window: LogicalWindow | PhysicalWindow | SessionWindow | None
     name: Name | None = None
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True, slots=True)

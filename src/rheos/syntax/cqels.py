@@ -55,7 +55,7 @@ class CqelsBuilder(RegistrationBuilder):
         # None stands inside another, so they were reduced in the order of the text.
         return replace(super().query(prologue, form, values), stream_patterns=tuple(self._patterns))
 
-    def computed_every(self, keyword: Token, duration: Measure) -> NoReturn:
+    def computed_every(self, keyword: Token, duration: Measure, *stretched: Token) -> NoReturn:
         message = "COMPUTED EVERY belongs to C-SPARQL; a query in CQELS-QL answers as elements arrive"
         raise Fault(f"{message}, or with the SLIDE of a window", position(keyword))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from lark import Token
@@ -11,9 +12,10 @@ from rheos.syntax import ast
 from rheos.syntax.build import Builder, Dataset, Form
 from rheos.syntax.measures import Measure, positive, triples
 from rheos.syntax.registration import check_registration
+from rheos.syntax.sampling import check_sample
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-from rheos.syntax.windows import Window, WindowsBuilder, check_sessions, spelled_out
+from rheos.syntax.windows import Window, WindowsBuilder, check_sessions, check_stretched, spelled_out
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
@@ -30,15 +32,28 @@ class CSparqlBuilder(WindowsBuilder):
 
     # --- streams and windows -----------------------------------------------------------------------
 
-    def stream_clause(self, keyword: Token, _: Token, iri: ast.Name, *window: Window) -> ast.StreamClause:
-        self._count_patterns(position(keyword), 1)
-        return ast.StreamClause(position(keyword), iri, False, _window(iri, window))
-
-    def named_stream_clause(
-        self, keyword: Token, _: Token, iri: ast.Name, *window: Window
+    def stream_clause(
+        self, keyword: Token, _: Token, iri: ast.Name, *rest: Window | ast.Sample
     ) -> ast.StreamClause:
         self._count_patterns(position(keyword), 1)
-        return ast.StreamClause(position(keyword), iri, True, _window(iri, window))
+        window = tuple(part for part in rest if not isinstance(part, ast.Sample))
+        sample = next((part for part in rest if isinstance(part, ast.Sample)), None)
+        return ast.StreamClause(position(keyword), iri, False, _window(iri, window), sample=sample)
+
+    def named_stream_clause(
+        self, keyword: Token, _: Token, iri: ast.Name, *rest: Window | ast.Sample
+    ) -> ast.StreamClause:
+        clause = self.stream_clause(keyword, _, iri, *rest)
+        if clause.sample is not None:
+            raise Fault("SAMPLE is of FROM STREAM, not of FROM NAMED STREAM", clause.sample.position)
+        return replace(clause, named=True)
+
+    def sample(self, keyword: Token, percent: Token) -> ast.Sample:
+        parts = Decimal(str(percent)) * 10_000
+        if not 0 < parts < 1_000_000 or parts != int(parts):
+            message = "a sample has more than 0 and less than 100 percent, and at most four decimals"
+            raise Fault(message, position(percent))
+        return ast.Sample(position(keyword), int(parts))
 
     def logical_window(self, bracket: Token, length: Measure, *moves: Any) -> ast.LogicalWindow:
         size = positive(length, "the range of a window")
@@ -150,6 +165,8 @@ def check(query: ast.Query) -> None:
     """Raise a `Fault` at the first place where the query breaks a rule about streams."""
     check_registration(query, _EXAMPLE)
     check_sessions(query)
+    check_stretched(query)
+    check_sample(query)
     _graph_names(query)
     _timestamps(query)
 

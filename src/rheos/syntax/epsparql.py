@@ -40,7 +40,7 @@ class EpSparqlBuilder(EventsBuilder):
     def consumption(self, policy: Token) -> ast.Consumption:
         return _POLICIES[policy.type]
 
-    def computed_every(self, keyword: Token, duration: Measure) -> NoReturn:
+    def computed_every(self, keyword: Token, duration: Measure, *stretched: Token) -> NoReturn:
         message = "COMPUTED EVERY belongs to C-SPARQL; a query in EP-SPARQL answers as its events end"
         raise Fault(message, position(keyword))
 

@@ -81,6 +81,7 @@ _CLOSING = {"DOT": ".", "SEMICOLON": ";", "COMMA": ",", "RPAR": ")", "RSQB": "]"
 _OPENING = {
     "LBRACE": "{", "LPAR": "(", "LSQB": "[", "OR": "||", "AND": "&&", "BANG": "!", "CARET": "^", "DASH": "-",
     "PLUS": "+", "QUESTION": "?", "SLASH": "/", "STAR": "*", "VBAR": "|", "EQUAL": "=", "DOUBLE_CARET": "^^",
+    "PERCENT": "%",
 }  # fmt: skip
 _LONGEST_LIST = 7
 

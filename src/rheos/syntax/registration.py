@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from lark import Token
 
+from rheos.errors import Position
 from rheos.syntax import ast, terms
 from rheos.syntax.build import Builder, Dataset, Form
 from rheos.syntax.terms import Fault, position
+
+
+class Every(NamedTuple):
+    """COMPUTED EVERY: how often, and where it says STRETCHED."""
+
+    period: int
+    stretched: Position | None
+
 
 Prologue = tuple[ast.Base | ast.Prefix, ...]
 
@@ -28,8 +38,9 @@ class RegistrationBuilder(Builder):
         query = self.query((*before, *after), form, values)
         return replace(query, position=first.position, registration=registration)
 
-    def registration(self, keyword: Token, kind: Token, name: str, *every: int) -> ast.Registration:
-        return ast.Registration(position(keyword), kind.upper(), name, every[0] if every else None)
+    def registration(self, keyword: Token, kind: Token, name: str, *every: Every) -> ast.Registration:
+        period, stretched = every[0] if every else (None, None)
+        return ast.Registration(position(keyword), kind.upper(), name, period, stretched=stretched)
 
     def registered_name(self, name: Token) -> str:
         return terms.iri(name).value if name.type == "IRIREF" else str(name)

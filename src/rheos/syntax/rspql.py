@@ -13,10 +13,17 @@ from rheos.syntax import ast, terms
 from rheos.syntax.build import Dataset, Form
 from rheos.syntax.events import SPELLED, EventsBuilder, happens
 from rheos.syntax.measures import Measure, positive, triples
-from rheos.syntax.registration import Prologue, check_registration
+from rheos.syntax.registration import Every, Prologue, check_registration
 from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
-from rheos.syntax.windows import Window, WindowsBuilder, check_operator, check_sessions, spelled_out
+from rheos.syntax.windows import (
+    Window,
+    WindowsBuilder,
+    check_operator,
+    check_sessions,
+    check_stretched,
+    spelled_out,
+)
 
 _EXAMPLE = "FROM NAMED WINDOW :w ON <iri> [RANGE PT10M STEP PT1M]"
 _OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
@@ -56,11 +63,11 @@ class RspqlBuilder(EventsBuilder, WindowsBuilder):
     def registration(  # type: ignore[override]
         self, keyword: Token, kind: Token, name: Token, *clauses: Any
     ) -> ast.Registration:
-        every: int | None = None
+        every: Every | None = None
         regime: ast.Name | None = None
         self._registered = name
         for clause in clauses:
-            if isinstance(clause, int):
+            if isinstance(clause, Every):
                 if every is not None:
                     raise Fault("COMPUTED EVERY is said twice", position(keyword))
                 every = clause
@@ -68,7 +75,10 @@ class RspqlBuilder(EventsBuilder, WindowsBuilder):
                 raise Fault("UNDER ENTAILMENT REGIME is said twice", clause.position)
             else:
                 regime = clause
-        return ast.Registration(position(keyword), kind.upper(), str(name), every, regime=regime)
+        period, stretched = every or (None, None)
+        return ast.Registration(
+            position(keyword), kind.upper(), str(name), period, regime=regime, stretched=stretched
+        )
 
     def registered_name(self, name: Token) -> Token:
         return name
@@ -157,6 +167,7 @@ def check(query: ast.Query) -> None:
         check_registration(replace(query, registration=replace(query.registration, kind="QUERY")), _EXAMPLE)
     check_operator(query, query.form.position)
     check_sessions(query)
+    check_stretched(query)
     _only_in_windows(query)
     names: set[str] = set()
     for clause in query.streams:

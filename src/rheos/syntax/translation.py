@@ -76,6 +76,9 @@ class Translation:
 
     def query(self) -> ast.Query:
         source, where = self.source, self.source.position
+        for clause in source.streams:
+            if clause.sample is not None:
+                raise Fault("SAMPLE cannot be said in RSP-QL", clause.sample.position)
         declared = ast.Prefix(where, self.prefix, ast.Iri(where, "urn:window:"))
         streams = tuple(
             replace(clause, named=True, name=name)

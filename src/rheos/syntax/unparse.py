@@ -47,6 +47,7 @@ def _declaration(item: ast.Base | ast.Prefix) -> str:
 def _registration(found: ast.Registration) -> str:
     name = found.name if found.name.replace("-", "_").isidentifier() else f"<{found.name}>"
     every = "" if found.every is None else f" COMPUTED EVERY {to_xsd(found.every)}"
+    every += " STRETCHED" if found.stretched is not None else ""
     return f"REGISTER {found.kind} {name}{every} AS"
 
 

@@ -12,10 +12,13 @@ from rheos.errors import Position
 from rheos.syntax import ast
 from rheos.syntax.build import Dataset, Form, SelectClause
 from rheos.syntax.measures import Measure, microseconds, positive
-from rheos.syntax.registration import Prologue, RegistrationBuilder
+from rheos.syntax.registration import Every, Prologue, RegistrationBuilder
+from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
 
 Window = ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow
+# The variable that says of a row that its instant was skipped.
+SKIPPED = "skipped"
 Operator = tuple[Position, ast.StreamOperator]
 
 
@@ -39,8 +42,9 @@ class WindowsBuilder(RegistrationBuilder):
             raise Fault(f"{operator} is of a query with windows; this one has none", where)
         return replace(query, operator=operator)
 
-    def computed_every(self, keyword: Token, duration: Measure) -> int:
-        return positive(duration, "the time of COMPUTED EVERY")
+    def computed_every(self, keyword: Token, duration: Measure, *stretched: Token) -> Every:
+        period = positive(duration, "the time of COMPUTED EVERY")
+        return Every(period, position(stretched[0]) if stretched else None)
 
     def step(self, duration: Measure) -> Measure:
         return duration
@@ -117,6 +121,23 @@ def check_sessions(query: ast.Query) -> None:
     if query.registration is not None and query.registration.every is not None:
         message = "a query is evaluated once for each session, so it cannot be COMPUTED EVERY so often, too"
         raise Fault(message, where.position)
+
+
+def check_stretched(query: ast.Query) -> None:
+    """Which instants are skipped depends on the load. So it is said in rows, and nothing is computed from
+    what one evaluation has and another has not."""
+    where = None if query.registration is None else query.registration.stretched
+    if where is None:
+        return
+    if not isinstance(query.form, ast.SelectQuery):
+        raise Fault("a query that is STRETCHED says in its rows what it skips, so it must be a SELECT", where)
+    if query.operator != "RSTREAM":
+        message = f"{query.operator} compares one evaluation with the next, which STRETCHED may skip"
+        raise Fault(message, where)
+    for node in nodes(query.form):
+        if isinstance(node, ast.Var) and node.name == SKIPPED:
+            message = f"?{SKIPPED} says what a query that is STRETCHED skips; give this another name"
+            raise Fault(message, node.position)
 
 
 def spelled_out(query: ast.Query, name: ast.Name) -> str:

@@ -7,12 +7,14 @@ from rheos.algebra.cqels import ANY_STREAM
 from rheos.algebra.entailment import told
 from rheos.algebra.printer import show
 from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
+from rheos.optimize.links import not_kept
 from rheos.runtime.cqels.operator import CqelsOperator
-from rheos.runtime.words import duration, in_no_window, multiples
+from rheos.runtime.words import duration, in_no_window, incremental, multiples
 
 
 def explain_cqels(query: CqelsQuery) -> dict[str, str]:
     """The parts of the explanation of a query in CQELS-QL, each with its title."""
+    operator = CqelsOperator.of(query)
     return {
         "language": "CQELS-QL",
         **told(query.query),
@@ -20,7 +22,8 @@ def explain_cqels(query: CqelsQuery) -> dict[str, str]:
         "windows": "\n".join(arrived(number, clause) for number, clause in enumerate(query.windows, 1)),
         "ticks": ticks(query),
         "algebra": show(query.query),
-        "sharding": str(CqelsOperator.of(query).sharding),
+        "sharding": str(operator.sharding),
+        "incremental": incremental(not_kept(operator.keeping)),
     }
 
 

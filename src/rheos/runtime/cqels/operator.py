@@ -8,60 +8,51 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.algebra.entailment import Schema, schema_of
-from rheos.algebra.expressions import Variable
-from rheos.algebra.families import CONSTANTS, family, skeleton
 from rheos.algebra.families import Family as Constants
-from rheos.algebra.nodes import Node, OrderBy, Query, Select
+from rheos.algebra.families import family, skeleton
+from rheos.algebra.nodes import Query, Select
 from rheos.algebra.streams import AllWindow, CqelsQuery, LastWindow, RangeWindow, StreamClause
 from rheos.execute.database import LARGE
-from rheos.optimize.compare_resources import compare_resources
-from rheos.optimize.flows import Flow, Size
-from rheos.optimize.novelty import branches, changes, is_monotone, looked_for, spreads, stream_patterns
-from rheos.optimize.push_filters import push_filters
-from rheos.optimize.sharding import of_shard, shard_variable
-from rheos.optimize.static_parts import (
-    Derivations,
-    StaticPart,
-    derivations_for,
-    has_static,
-    keep_static,
-    kept_in,
-)
+from rheos.optimize.flows import Size
+from rheos.optimize.links import Links, NotKept
 from rheos.optimize.static_parts import Part as AnyPart
-from rheos.optimize.statistics import Statistics
 from rheos.runtime.cqels.buckets import Bucketed, in_buckets, instants_of, width_of
-from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, slide_of, ticks_of
+from rheos.runtime.cqels.incremental import Incremental
+from rheos.runtime.cqels.prepared import (
+    PARTS,
+    Prepared,
+    WindowSize,
+    different_values,
+    observed_sizes,
+    planned,
+    slides_of,
+    streams_of,
+)
+from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, ticks_of
 from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, in_order, next_multiple
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import Entail, Entailed, entail_in
+from rheos.runtime.worker.links import up_to
 from rheos.runtime.worker.made_up import different, made_up, stand_ins
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.times import NEVER
-from rheos.sql.cqels import CqelsStatement, compile_difference, compile_new
 from rheos.sql.csparql import INSTANTS
-from rheos.sql.dialect import Dialect
 from rheos.sql.relation import clause_name
 from rheos.sql.sharding import set_shard
 
 # Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
 SPREAD_ROWS = 2_000_000
-# The different values of a column are counted in so many rows of it.
-SAMPLE = 1_000
-
-Part = Literal["all", "old", "new"]
-PARTS: tuple[Part, ...] = ("all", "old", "new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +62,8 @@ class CqelsOperator(Operator):
     query: CqelsQuery
     skeleton: str
     constants: tuple[str, ...]
-    variable: str | None = None  # by which its answers can be told apart
+    variable: str | None  # by which its answers can be told apart
+    keeping: Links | NotKept  # what a batch looks at, or why at all that is live
 
     language = "CQELS-QL"
 
@@ -79,7 +71,8 @@ class CqelsOperator(Operator):
     def of(cls, query: CqelsQuery) -> CqelsOperator:
         marked, constants = skeleton(query)
         digest = hashlib.blake2b(repr(marked).encode(), digest_size=16).hexdigest()
-        return cls(query, digest, constants, Prepared.of(query).variable)
+        prepared = Prepared.of(query)
+        return cls(query, digest, constants, prepared.variable, prepared.links)
 
     @property
     def algebra(self) -> Query:
@@ -107,6 +100,10 @@ class CqelsOperator(Operator):
         return CqelsFamily.of(members)
 
     @property
+    def incremental(self) -> bool:
+        return not isinstance(self.keeping, NotKept)
+
+    @property
     def sharding(self) -> Sharding:
         if self.query.makes_stream:
             return MAKER
@@ -129,20 +126,20 @@ class CqelsOperator(Operator):
         self, stream: str, elements: Mapping[str, pa.Table], until: int, entail: Entail | None = None
     ) -> Marks:
         """Which elements of a stream a tick after a time, or the last one before it, can still see."""
-        times = {name: elements[name].column("time").to_numpy() for name in streams_of(self.query)}
-        passed = {name: int(np.searchsorted(time, until, side="right")) for name, time in times.items()}
-        before = max((int(times[name][count - 1]) for name, count in passed.items() if count), default=NEVER)
-        time, count = times[stream], passed[stream]
-        kept: Marks = time > until
-        kept[max(0, count - 1) : count] = True  # the last one says when the last tick was
+        passed = {name: up_to(elements[name], until) for name in streams_of(self.query)}
+        last = (elements[name].column("time")[count - 1].as_py() for name, count in passed.items() if count)
+        before, count = max(last, default=NEVER), passed[stream]
+        kept: Marks = np.zeros(len(elements[stream]), bool)
+        kept[max(0, count - 1) :] = True  # the last one says when the last tick was
         for clause in self.query.windows:
             if clause.stream != stream:
                 continue
             match clause.window:
                 case RangeWindow(range_, None):
-                    kept |= time + range_ >= before
+                    kept[up_to(elements[stream], before - range_ - 1) :] = True
                 case RangeWindow(range_, slide) if slide is not None:
-                    kept |= (time + range_) // slide * slide + slide > until
+                    # It leaves at the first multiple after the last that it is not too old for.
+                    kept[up_to(elements[stream], until // slide * slide - range_ - 1) :] = True
                 case LastWindow(triples):
                     seen = elements[stream].slice(0, count)
                     kept[matching_elements(seen, clause.patterns, entail)[-triples:]] = True
@@ -160,7 +157,8 @@ class CqelsOperator(Operator):
         if shard is not None:
             batch.database.run(set_shard(*shard))
             prepared = prepared.of_shard()
-        new = batch.novelty(prepared, span.after, span.until, dict(span.unseen), constants)
+        name = together[0].name if shard is None and self.keeps(bench, span) else None
+        new = batch.novelty(prepared, span.after, span.until, dict(span.unseen), constants, name)
         bench.told(family.members[0], new.flow)
         return apart(new, family.members)
 
@@ -225,87 +223,12 @@ class CqelsFamily(Family):
         return pa.table(columns, names=[f"c{at}" for at in range(1, len(columns) + 1)])
 
 
-def streams_of(query: CqelsQuery) -> tuple[str, ...]:
-    """In the order in which the query names them."""
-    return tuple(dict.fromkeys(clause.stream for clause in query.windows))
-
-
-def slides_of(query: CqelsQuery) -> tuple[int, ...]:
-    found = (slide_of(clause.window) for clause in query.windows)
-    return tuple(sorted({slide for slide in found if slide is not None}))
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
-
-    query: CqelsQuery
-    parts: tuple[AnyPart, ...]
-    monotone: bool
-
-    @classmethod
-    def of(cls, query: CqelsQuery) -> Prepared:
-        nothing = Statistics(0, {})
-        pushed = push_filters(compare_resources(query.query, nothing), nothing)
-        kept, parts = keep_static(pushed, repr((query.query, query.windows)))
-        patterns = [pattern for clause in query.windows for pattern in clause.patterns]
-        derivations = derivations_for(query.query, patterns)
-        every: tuple[AnyPart, ...] = parts if derivations is None else (*parts, derivations)
-        return cls(replace(query, query=kept), every, is_monotone(query.query))
-
-    @property
-    def derivations(self) -> Derivations | None:
-        """What the elements of its streams entail."""
-        return next((part for part in self.parts if isinstance(part, Derivations)), None)
-
-    @property
-    def pattern(self) -> Node:
-        return self.query.query.form.pattern
-
-    @property
-    def variable(self) -> str | None:
-        """By which its answers can be told apart. Others than rows, and what elements entail, cannot be."""
-        form = self.query.query.form
-        if not isinstance(form, Select) or self.spreads or self.derivations is not None:
-            return None
-        return shard_variable(self.pattern)
-
-    def of_shard(self) -> Prepared:
-        """For the answers of the shard at hand."""
-        assert self.variable is not None
-        form = replace(self.query.query.form, pattern=of_shard(self.pattern, self.variable))
-        return replace(self, query=replace(self.query, query=replace(self.query.query, form=form)))
-
-    @property
-    def spreads(self) -> bool:
-        """Whether rows must be looked at tick by tick."""
-        return not self.monotone and spreads(self.pattern)
-
-    @property
-    def asks_graphs(self) -> bool:
-        """Whether anything but its static parts looks at static data."""
-        return has_static(self.pattern)
-
-
 @dataclass(frozen=True, slots=True)
 class Novelty:
     """What is new: rows (member, instant, at, columns) in order, and the flow by which it was found."""
 
     rows: pa.Table
     flow: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowSize:
-    """How many elements a window holds in a batch, how many of them are old, and about how many different
-    values they have as subject, predicate and object."""
-
-    rows: int
-    old: int
-    different: Mapping[str, float]
-
-    def of(self, part: Part) -> int:
-        return {"all": self.rows, "old": self.old, "new": self.rows - self.old}[part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,10 +343,11 @@ class CqelsBatch:
     elements: Mapping[str, pa.Table]
     static: Mapping[str, Size] = field(default_factory=dict)
     copies: bool = False
+    cache: Cache | None = None
 
     @classmethod
     def of(cls, bench: Workbench) -> CqelsBatch:
-        return cls(bench.database, bench.elements, bench.static, bench.crowded)
+        return cls(bench.database, bench.elements, bench.static, bench.crowded, bench.cache)
 
     def __post_init__(self) -> None:
         self._windows = Windows(self.elements)
@@ -436,9 +360,16 @@ class CqelsBatch:
         until: int,
         unseen: Mapping[str, int] | None = None,
         constants: pa.Table | None = None,
+        name: str | None = None,
     ) -> Novelty:
-        """What is new at the ticks with after < at <= until; `constants` are those of a family's members."""
+        """What is new at the ticks with after < at <= until; `constants` are those of a family's members.
+        With a name, it is found by what is kept under that."""
         query = prepared.query
+        if self.cache is not None and name is not None:
+            incremental = Incremental(self.cache, self.elements, self.database, self.static)
+            found = incremental.rows(prepared, (after, until), unseen or {}, constants, name)
+            if found is not None:
+                return Novelty(*found)
         opened = self._windows.opened(
             query,
             after,
@@ -452,9 +383,8 @@ class CqelsBatch:
             first = self.novelty(prepared, after, opened, unseen, constants)
             second = self.novelty(prepared, opened, until, unseen, constants)
             return following(first, second)
-        statement, flow = statement_for(
-            prepared, opened.sizes, opened.buckets, constants, self.static, self.database
-        )
+        sizes = observed_sizes(prepared, opened.sizes, opened.buckets, constants, self.static, self.database)
+        statement, flow = planned(prepared, sizes, self.database.dialect)
         for number, window in enumerate(opened.windows, start=1):
             for part in PARTS:
                 name = clause_name(number, part)
@@ -487,33 +417,6 @@ class CqelsBatch:
         self.database.view(name, f"SELECT * FROM {self._copied[key]}")
 
 
-def statement_for(
-    prepared: Prepared,
-    windows: Sequence[WindowSize],
-    buckets: int,
-    constants: pa.Table | None,
-    static: Mapping[str, Size],
-    database: Database,
-) -> tuple[CqelsStatement, str]:
-    """The statement for windows of these sizes, and its flow. The database has the ticks and the tables of
-    static parts; the constants are put there."""
-    sizes: dict[Node, Size] = {}
-    for leaf in stream_patterns(prepared.pattern):
-        window = windows[leaf.window - 1]
-        terms = zip("spo", leaf.pattern.terms, strict=True)
-        different = {t.name: window.different[name] for name, t in terms if isinstance(t, Variable)}
-        for part in PARTS:
-            # A flow starts with all that is new, and meets of the others what is in the same bucket.
-            rows = window.of(part) / (1 if part == "new" else buckets)
-            sizes[replace(leaf, part=part)] = Size(rows, different)
-    for table in kept_in(prepared.pattern):
-        sizes[table] = static.get(table.table, Size(1.0))
-        if table.table == CONSTANTS and constants is not None:
-            database.put(CONSTANTS, constants)
-            sizes[table] = Size(len(constants), dict.fromkeys(table.variables, float(len(constants))))
-    return planned(prepared, sizes, database.dialect)
-
-
 def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
     """Where to cut a batch in two that has too many rows at too many ticks; None if it has not."""
     if sum(int((window.end - window.start).sum()) for window in windows) <= SPREAD_ROWS:
@@ -531,41 +434,6 @@ def following(first: Novelty, second: Novelty) -> Novelty:
     rows = pa.concat_tables([first.rows, later])
     order = np.argsort(rows.column(0).to_numpy(), kind="stable")
     return Novelty(rows.take(pa.array(order)), second.flow)
-
-
-def different_values(window: Held) -> dict[str, float]:
-    """About how many different terms the elements of a window have in each place, from the last of them."""
-    sample = window.elements.slice(max(0, len(window.start) - SAMPLE))
-    return {name: float(max(1, pc.count_distinct(sample.column(name)).as_py())) for name in "spo"}
-
-
-def planned(prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect) -> tuple[CqelsStatement, str]:
-    """The statement whose joins are in the order that suits the sizes, and that order in words."""
-    parts = {part.table: part.query for part in prepared.parts if isinstance(part, StaticPart)}
-    query, flow = prepared.query.query, Flow(sizes, parts)
-    if not prepared.monotone:
-        pattern = flow.ordered(prepared.pattern)
-        whole = Query(replace(query.form, pattern=pattern), query.dataset)
-        return _difference(whole, dialect, prepared.query.name), str(flow)
-    orders, pattern = looked_for(prepared.pattern)
-    new = (change for branch in branches(pattern) for change in changes(branch))
-    patterns = tuple(flow.ordered(change) for change in new)
-    return _new(query, patterns, orders, dialect, prepared.query.name), str(flow)
-
-
-# A statement is compiled once for an order of its joins, in each process that runs it.
-
-
-@lru_cache(maxsize=4096)
-def _difference(query: Query, dialect: Dialect, name: str) -> CqelsStatement:
-    return compile_difference(query, dialect, name)
-
-
-@lru_cache(maxsize=4096)
-def _new(
-    query: Query, patterns: tuple[Node, ...], orders: OrderBy | None, dialect: Dialect, name: str
-) -> CqelsStatement:
-    return compile_new(query, patterns, orders, dialect, name)
 
 
 def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:

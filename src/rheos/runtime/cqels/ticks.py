@@ -23,18 +23,25 @@ from rheos.algebra.nodes import TriplePattern
 from rheos.algebra.streams import AllWindow, CqelsWindow, LastWindow, RangeWindow, StreamClause
 from rheos.runtime.operator import Marks
 from rheos.runtime.worker.entailment import Entail, Entailed
-from rheos.sources.times import NEVER
+from rheos.sources.times import FOREVER, NEVER
 
 Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The elements of a stream that a query sees, in their order: those up to `old` came before the batch."""
+    """The elements of a stream that a query sees, in their order: those up to `old` came before the batch,
+    the last of them at the time `before`; NEVER if there is none.
+
+    With what is kept, only those are here that can be part of something new. The query has seen the first
+    `known` of them before, and windows say for each how long it stays after the batch.
+    """
 
     elements: pa.Table  # s, p, o
     time: Numbers
     old: int
+    before: int
+    known: int | None = None
 
     @classmethod
     def of(cls, placed: pa.Table, after: int, until: int, unseen: int = 0) -> Arrived:
@@ -44,7 +51,8 @@ class Arrived:
         last = int(np.searchsorted(time, until, side="right"))
         seen = placed.slice(first, max(0, last - first))
         time = time[first : first + len(seen)]
-        return cls(seen.select(["s", "p", "o"]), time, int(np.searchsorted(time, after, side="right")))
+        old = int(np.searchsorted(time, after, side="right"))
+        return cls(seen.select(["s", "p", "o"]), time, old, int(time[old - 1]) if old else NEVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ def ticks_of(
         for (stream, arrived), part in zip(streams.items(), parts, strict=True)
     }
     moves = {slide: (found, moved[np.searchsorted(moving, found)]) for slide, found in multiples.items()}
-    before = max((int(a.time[a.old - 1]) for a in streams.values() if a.old), default=NEVER)
+    before = max((arrived.before for arrived in streams.values()), default=NEVER)
     if before != NEVER:
         before = max([before, *(after // slide * slide for slide in slides)])
     return Ticks(times[order], arrival, moves, after, before)
@@ -139,6 +147,8 @@ def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Enta
         case RangeWindow(range_, None):
             end = np.searchsorted(ticks.time, time + range_, side="right") + 1
             end[(arrival == 0) & (time + range_ < ticks.before)] = 0
+            if arrived.known is not None and ticks.count:
+                end = np.where(end > ticks.count, after_all(ticks, time + range_), end)
         case RangeWindow(range_, slide) if slide is not None:
             entry = -(-time // slide) * slide
             leaving = (time + range_) // slide * slide + slide
@@ -146,7 +156,8 @@ def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Enta
         case LastWindow(triples):
             end[: max(0, len(end) - triples)] = arrival[triples:]
         case AllWindow():
-            pass
+            if arrived.known is not None and ticks.count:
+                end[:] = after_all(ticks, np.array(FOREVER))
     held = np.flatnonzero(start < end)
     held = held[np.argsort(start[held], kind="stable")]
     if entailed is None:
@@ -160,7 +171,22 @@ def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Enta
         held = held[turns[order]]
         elements = entailed.triples.take(pa.array(matched[order]))
     start = start[held]
-    return Held(elements, start, end[held], int(np.searchsorted(start, 0, side="right")))
+    old = np.searchsorted(start, 0, side="right")
+    if arrived.known is not None:
+        old = np.searchsorted(matching[held], arrived.known)
+    return Held(elements, start, end[held], int(old))
+
+
+def after_all(ticks: Ticks, leaves: Numbers) -> Numbers:
+    """Ends after all the ticks of a batch that tell when elements were last in their windows: the later, the
+    later. So the interval of a solution tells it, too."""
+    found: Numbers = leaves - ticks.time[-1] + ticks.count + 1
+    return found
+
+
+def leaving(ticks: Ticks) -> int:
+    """What to add to such an end to know the time."""
+    return int(ticks.time[-1]) - ticks.count - 1
 
 
 def _move(multiples: Numbers, slide: int, ticks: Ticks) -> Numbers:

@@ -6,10 +6,10 @@ from rheos.algebra.entailment import told
 from rheos.algebra.printer import show
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, StreamWindow
 from rheos.optimize import optimize_csparql
-from rheos.optimize.incremental import NotKept
+from rheos.optimize.links import not_kept
 from rheos.runtime.csparql.instants import periods
 from rheos.runtime.csparql.operator import CSparqlOperator
-from rheos.runtime.words import duration, in_no_window, multiples
+from rheos.runtime.words import duration, in_no_window, incremental, multiples
 
 
 def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
@@ -30,16 +30,10 @@ def explained(query: CSparqlQuery, kind: type[CSparqlOperator]) -> dict[str, str
         "algebra": show(query.query),
         "optimised": show(plan.query),
         "sharding": str(operator.sharding),
-        "incremental": incremental(operator),
+        **({} if operator.gives_up is None else {"gives up": operator.gives_up}),
+        "incremental": incremental(not_kept(operator.keeping)),
         "SQL (DuckDB, in Spark tasks)": operator.statement.sql,
     }
-
-
-def incremental(operator: CSparqlOperator) -> str:
-    """Whether a batch only looks for what is new, or why not."""
-    if isinstance(operator.keeping, NotKept):
-        return f"no, each batch looks at all that is live: {operator.keeping.reason}"
-    return "yes, a batch looks for what is new where much more is live; what was found before is kept"
 
 
 REPORTED = {

@@ -20,10 +20,12 @@ from rheos.algebra.nodes import GraphPart, TriplePattern
 from rheos.algebra.streams import LogicalWindow
 from rheos.optimize.incremental import links, of_kept, patterns, predicate, source, with_new
 from rheos.runtime.csparql.instants import Interval, merged, reporting
-from rheos.runtime.csparql.repeats import Hashes, Repeats, hashes_of, rows_at, shared, up_to
+from rheos.runtime.csparql.overload import answered
+from rheos.runtime.csparql.repeats import Repeats, shared
 from rheos.runtime.csparql.sharding import with_turns
 from rheos.runtime.csparql.windows import digest
 from rheos.runtime.operator import Answers, Span
+from rheos.runtime.worker.links import Hashes, first_place, terms_of, up_to
 from rheos.sources.times import NEVER
 from rheos.sql import windows as sql
 from rheos.sql.context import DEFAULT_WINDOW
@@ -58,6 +60,10 @@ class Found:
     statements: dict[tuple[bool, ...], tuple[str, CSparqlStatement]] = field(default_factory=dict)
     rows: int = 0  # of the table, when it was last written anew
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (self.table,)
+
 
 class Incremental:
     """The evaluation of one query for one span, with what is kept."""
@@ -86,24 +92,26 @@ class Incremental:
         held = [interval for interval in found.held if interval[1] > span.after]
         times = reporting(self.query, held, span.after, span.until)
         instants = pa.table({"instant": times, "at": times})
+        skipped = instants.slice(0, max(0, len(instants) - 1) if self.query.stretched else 0)
+        instants = instants.slice(len(skipped))
         statement = self.statement(found, memories)[1]
         if not len(instants):
             from rheos.runtime.csparql.operator import nothing
 
-            return Answers(instants, nothing(statement))
+            return answered(self.query, Answers(instants, nothing(statement)))
         self.batch.tables.show(KEPT, self.name)
         self.database.put(INSTANTS, with_turns(instants))
         rows = self.database.rows(statement, len(instants))
         self.forget(found, span.after)
-        return Answers(instants, rows)
+        return answered(self.query, Answers(instants, rows), skipped)
 
     # --- what is remembered ----------------------------------------------------------------------------
 
     def memory(self, stream: str, span: Span) -> Repeats:
         """What is known of the triples of a stream, up to the end of the span."""
-        if span.after == NEVER or stream not in self.cache.streams:  # it may have been reset
-            self.cache.streams[stream] = Repeats()
-        memory: Repeats = self.cache.streams[stream]
+        if span.after == NEVER:  # it may have been reset
+            self.cache.forget_stream(stream)
+        memory: Repeats = self.cache.streams.setdefault(stream, Repeats())
         memory.take_in(self.elements[stream], span.until, self.database)
         return memory
 
@@ -187,7 +195,7 @@ class Incremental:
         for number, window in enumerate(self.query.windows, start=1):
             assert isinstance(window.window, LogicalWindow)
             elements, stream = self.elements[window.stream], window.stream
-            low = elements.column("place")[0].as_py() if len(elements) else 1
+            low = first_place(elements)
             begin = max(0, unseen.get(stream, 0) + 1 - low)
             end = max(begin, up_to(elements, until))
             new = min(end, max(begin, found.last.get(stream, 0) + 1 - low))
@@ -204,7 +212,7 @@ class Incremental:
                 name = digest("slice", window.stream, part, start, stop, self.name)
                 chosen = elements.slice(start, stop - start)
                 if part != "new" and terms is not None:
-                    chosen = self.linked(stream, terms, memories[stream], begin, new)
+                    chosen = self.cache.index(stream).rows(terms, elements, begin, new, self.database)
                     if part == "all":
                         chosen = pa.concat_tables([chosen, elements.slice(new, end - new)])
                 self.database.put(name, chosen)
@@ -230,27 +238,11 @@ class Incremental:
         linked = links(query, lambda graph, pattern: self.matches(memories, graph, pattern))
         if linked is None or found.until == NEVER:
             return None
-        wanted: dict[str, list[Hashes]] = {}
-        for elements, stream in ((self.elements[stream], stream) for stream in self.elements):
-            low = elements.column("place")[0].as_py() if len(elements) else 1
-            begin = max(0, found.last.get(stream, 0) + 1 - low)
-            new = elements.slice(begin, max(0, up_to(elements, until) - begin))
-            for place, other in linked:
-                wanted.setdefault(other, []).append(hashes_of(new, [place], self.database))
-        return {place: np.concatenate(found) for place, found in wanted.items()}
-
-    def linked(
-        self, stream: str, terms: Mapping[str, Hashes], memory: Repeats, begin: int, end: int
-    ) -> pa.Table:
-        """Of the elements of some rows those that have one of the terms."""
-        elements = self.elements[stream]
-        low = elements.column("place")[0].as_py() if len(elements) else 1
-        places = [
-            memory.linked(place, wanted, elements, low + end - 1, self.database)
-            for place, wanted in terms.items()
-        ]
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *places])) - low
-        return rows_at(elements, rows[rows >= begin])
+        new = []
+        for stream, elements in self.elements.items():
+            begin = max(0, found.last.get(stream, 0) + 1 - first_place(elements))
+            new.append(elements.slice(begin, max(0, up_to(elements, until) - begin)))
+        return terms_of(linked, new, self.database)
 
     def begins(
         self,

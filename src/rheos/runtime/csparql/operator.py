@@ -18,7 +18,8 @@ from rheos.algebra.nodes import Events, Node, Query
 from rheos.algebra.rewrite import below
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.execute.database import LARGE, many_joins
-from rheos.optimize.incremental import NotKept, kept
+from rheos.optimize.incremental import kept
+from rheos.optimize.links import NotKept
 from rheos.optimize.sharding import Uncut
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
 from rheos.runtime.csparql.incremental import Incremental
@@ -32,6 +33,7 @@ from rheos.runtime.csparql.instants import (
     seen_last,
     visible,
 )
+from rheos.runtime.csparql.overload import answer_columns, answered, gives_up
 from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
 from rheos.runtime.operator import Answers, End, Marks, Operator, Span, Times, next_multiple
@@ -75,6 +77,10 @@ class CSparqlOperator(Operator):
             shards = Uncut("events may happen in the window that are of other shards")
         elif query.has_sessions:
             shards = Uncut("a session is made of elements of all shards")
+        elif query.estimates:
+            shards = Uncut("how far estimates are off depends on the samples of all shards")
+        elif query.stretched:
+            shards = Uncut("which instants are skipped is decided once")
         elif query.compares:
             shards = Uncut(f"{query.operator} compares the answers of all shards")
         else:
@@ -84,6 +90,8 @@ class CSparqlOperator(Operator):
             keeping = NotKept("what elements entail is looked up for all of them")
         elif view:
             keeping = NotKept("of the instants of a batch it shows only the last")
+        elif query.estimates:
+            keeping = NotKept("a sample is chosen from all that is live")
         return cls(query, compile_csparql(query, dialect, cls.compiler), shards, keeping, derivations, view)
 
     @property
@@ -115,6 +123,23 @@ class CSparqlOperator(Operator):
         if isinstance(self.shards, Uncut):
             return by_variable(None, reason=self.shards.reason)
         return by_variable(self.shards.variable, self.shards.merges)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variables of its answers."""
+        return answer_columns(self.query, self.statement.columns)
+
+    @property
+    def errors(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(estimate.variable for estimate in self.query.estimates)
+
+    @property
+    def skips(self) -> bool:  # type: ignore[override]
+        return self.query.stretched
+
+    @property
+    def gives_up(self) -> str | None:  # type: ignore[override]
+        return gives_up(self.query)
 
     @property
     def kept(self) -> Query | None:
@@ -165,12 +190,6 @@ class CSparqlOperator(Operator):
                 return {name: found}
         batch.show(self.streams, bench)
         return {name: batch.answers(self, span.after, span.until, dict(span.unseen), shard)}
-
-    def keeps(self, bench: Workbench, span: Span) -> bool:
-        """Whether the span is evaluated with what is kept."""
-        if bench.cache is None or not self.incremental:
-            return False
-        return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
 
     def show_more(
         self,
@@ -257,7 +276,10 @@ class CSparqlBatch:
             assert isinstance(evaluation.shards, CSparqlShards)
             statement, matters = evaluation.shards.part, evaluation.shards.matters
             self.database.run(set_shard(*shard))
-        bases = [tables.counted(window.stream, window.window) for window in query.windows]
+        bases = [
+            tables.sampled(tables.counted(window.stream, window.window), window.sample)
+            for window in query.windows
+        ]
         before = [
             tables.unseen(window.stream, window.window, (unseen or {}).get(window.stream, 0))
             for window in query.windows
@@ -271,10 +293,12 @@ class CSparqlBatch:
         if name not in self._instants:
             self._instants[name] = self.instants(name, query, seen, after, until, physical)
         instants = self._instants[name]
-        if evaluation.view:
-            instants = instants.slice(max(0, len(instants) - 1))
+        skipped = None
+        if evaluation.view or query.stretched:
+            skipped = instants.slice(0, max(0, len(instants) - 1))
+            instants = instants.slice(len(skipped))
         if not len(instants):
-            return Answers(instants.select(["instant", "at"]), nothing(statement))
+            return answered(query, Answers(instants.select(["instant", "at"]), nothing(statement)))
         found = []
         by = evaluation.derivations.table if evaluation.derivations is not None else None
         by = by if by in self.filled else None
@@ -298,7 +322,9 @@ class CSparqlBatch:
             tables.show(STATIC_TOO, both)
         self.database.put(INSTANTS, with_turns(instants))
         rows = self.database.rows(statement, len(instants))
-        return Answers(reported(instants, rows) if query.compares else instants, rows)
+        return answered(
+            query, Answers(reported(instants, rows) if query.compares else instants, rows), skipped
+        )
 
     def instants(
         self, name: str, query: CSparqlQuery, seen: list[str], after: int, until: int, physical: bool

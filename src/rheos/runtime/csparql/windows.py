@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.algebra.nodes import Dataset
+from rheos.algebra.sampling import MILLION
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.runtime.csparql.instants import Interval
 from rheos.runtime.operator import Times
@@ -79,6 +80,16 @@ class Tables:
         if self.new(name):
             self._shares_places.add(name)
             self.database.view(name, counted_sql(elements))
+        return name
+
+    def sampled(self, elements: str, parts: int | None) -> str:
+        """Of a table of elements those of a sample: so many of a million, chosen by a hash of the triple. So
+        a triple that comes again is in the sample again, and all batches and shards choose the same."""
+        if parts is None:
+            return elements
+        name = digest("sampled", elements, parts)
+        if self.new(name):
+            self.database.view(name, select(["*"], elements, [f"hash(s, p, o) % {MILLION} < {parts}"]))
         return name
 
     def unseen(self, stream: str, window: Window, unseen: int) -> int:

@@ -174,17 +174,21 @@ class Handle:
 
     def report(self, reported: Answers, milliseconds: float, way: str) -> None:
         """Take in the answers of a batch, and how its work was shared out."""
-        before = self.metrics
+        before, skipped = self.metrics, 0
+        if self.info.skips:
+            said = reported.rows.column(-1)
+            skipped = len(said) - said.null_count
         self.metrics = replace(
             before,
-            instants=before.instants + len(reported.instants),
-            rows=before.rows + len(reported.rows),
+            instants=before.instants + len(reported.instants) - skipped,
+            rows=before.rows + len(reported.rows) - skipped,
             milliseconds=milliseconds,
             execution="task",
             sharding=way,
             running=self.running,
             evaluations=before.evaluations + 1,
             total_milliseconds=before.total_milliseconds + milliseconds,
+            skipped=before.skipped + skipped,
         )
         instants = reported.instants
         if not self._callbacks and self._results.maxlen is not None:

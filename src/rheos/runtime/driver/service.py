@@ -232,7 +232,16 @@ class Streaming:
             self._rehearse(tree, operator)
         names = Names.of(tree, base)
         kind = KINDS[type(operator.algebra.form)]
-        info = QueryInfo(found.name, kind, found.variables, names.prefixes, operator.occurs, operator.late)
+        info = QueryInfo(
+            found.name,
+            kind,
+            found.variables,
+            names.prefixes,
+            operator.occurs,
+            operator.late,
+            operator.errors,
+            operator.skips,
+        )
         derived = iri(iris.resolve(found.name, base)) if found.makes_stream else None
         if operator.unbounded:
             warn(f"{found.name}: nothing bounds the duration of its solutions, so all events are remembered")

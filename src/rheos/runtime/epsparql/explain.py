@@ -8,8 +8,9 @@ from rheos.algebra.printer import show
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.optimize import optimize_epsparql
 from rheos.optimize.durations import duration_bound, lateness, memory_bound, total
+from rheos.optimize.links import not_kept
 from rheos.runtime.epsparql.operator import EPSparqlOperator
-from rheos.runtime.words import duration
+from rheos.runtime.words import duration, incremental
 
 _CONSUMPTION = {
     "unrestricted": "unrestricted: every combination of events that fits",
@@ -21,6 +22,7 @@ _CONSUMPTION = {
 def explain_epsparql(query: EPSparqlQuery) -> dict[str, str]:
     """The parts of the explanation of a query in EP-SPARQL, each with its title."""
     pattern = query.query.form.pattern
+    operator = EPSparqlOperator.of(query)
     return {
         "language": "EP-SPARQL",
         **told(query.query),
@@ -31,7 +33,8 @@ def explain_epsparql(query: EPSparqlQuery) -> dict[str, str]:
         "memory": remembers(total(memory_bound(pattern), lateness(pattern))),
         "algebra": show(query.query),
         "optimised": show(optimize_epsparql(query).query),
-        "sharding": str(EPSparqlOperator.of(query).sharding),
+        "sharding": str(operator.sharding),
+        "incremental": incremental(not_kept(operator.links())),
     }
 
 

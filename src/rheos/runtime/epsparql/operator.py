@@ -39,6 +39,7 @@ from rheos.optimize.events import (
     changed,
     completed,
 )
+from rheos.optimize.links import Links, NotKept, links_of
 from rheos.optimize.push_filters import push_filters
 from rheos.optimize.sharding import of_shard, shard_variable
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
@@ -52,11 +53,14 @@ from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span,
 from rheos.runtime.plan import STATE, Registered
 from rheos.runtime.sharding import RULE, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import ENTAILING
+from rheos.runtime.worker.links import first_place, terms_of, up_to
 from rheos.runtime.worker.made_up import made_up, stand_ins
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.chunks import LIVE
+from rheos.sources.times import NEVER
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import derived_sql
 from rheos.sql.epsparql import EPSparqlStatement, compile_epsparql
@@ -147,6 +151,21 @@ class EPSparqlOperator(Operator):
             return Sharding(reason="how long a run goes on depends on all the events that come")
         return RULE if self.template else by_variable(self.variable)
 
+    def links(self, static: frozenset[str] = frozenset()) -> Links | NotKept:
+        """How the events of a new solution are linked to one that is new, where these tables of static parts
+        have rows; or why all live events are looked at."""
+        if self.stages:
+            return NotKept("what a policy of consumption uses up depends on all the events before")
+        if self.late:
+            return NotKept("how long a run goes on depends on all the events that come")
+        if self.derivations is not None:
+            return NotKept("what events entail is looked up for all of them")
+        return _links(self, static)
+
+    @property
+    def incremental(self) -> bool:
+        return not isinstance(self.links(), NotKept)
+
     @property
     def rule(self) -> tuple[TriplePattern, ...]:
         return self.template
@@ -227,9 +246,9 @@ class EPSparqlOperator(Operator):
     def live(
         self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
     ) -> Marks:
-        time = elements[stream].column("time").to_numpy()
-        memory = self.memory
-        kept: Marks = np.ones(len(time), bool) if memory is None else time > until - memory
+        kept: Marks = np.ones(len(elements[stream]), bool)
+        if self.memory is not None:
+            kept[: up_to(elements[stream], until - self.memory)] = False
         return kept
 
     def answers(
@@ -239,7 +258,9 @@ class EPSparqlOperator(Operator):
 
         batch, unseen = bench.room(EPSparqlBatch.of), dict(span.unseen)
         if not self.stages:
-            return {together[0].name: batch.answers(self, span.after, span.until, unseen, shard, span.over)}
+            cache = bench.cache if shard is None and self.keeps(bench, span) else None
+            found = batch.answers(self, span.after, span.until, unseen, shard, span.over, cache)
+            return {together[0].name: found}
         state = {name: bench.buffers[name].elements for name in self.states}
         times = span.after, span.until
         found, state = consumption.answers(batch, bench.database, self, times, unseen, state)
@@ -322,10 +343,13 @@ class EPSparqlBatch:
         unseen: Mapping[str, int],
         shard: Shard | None = None,
         over: bool = False,
+        cache: Cache | None = None,
     ) -> Answers:
         """The solutions that end, or are known, after a time and not after another; in a shard, its part of
-        them. If it is `over`, all streams ended right before that."""
-        parts = self._parts(detection, after, until, unseen)
+        them. If it is `over`, all streams ended right before that. With a cache, of the events before only
+        those are looked at that can be part of a new solution."""
+        events = None if cache is None else self._linked(detection, after, until, unseen, cache)
+        parts = self._parts(detection, after, until, unseen, events)
         objects = dict[int, Kind]()
         for number in detection.computed & parts.keys():
             numbers = short_numbers(parts[number]["all"].column("o"))
@@ -354,12 +378,53 @@ class EPSparqlBatch:
             for part, shown in tables.items():
                 self.database.put(clause_name(number, part), shown)
 
+    def _linked(
+        self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int], cache: Cache
+    ) -> pa.Table | None:
+        """New events, and those before that can be part of a solution with one of them; None if they cannot
+        be told."""
+        streams = sorted(detection.streams)
+        if after == NEVER:  # a stream may have been reset
+            for stream in streams:
+                cache.forget_stream(stream)
+            return None
+        links = detection.links(self.filled)
+        if isinstance(links, NotKept):
+            return None
+        old, new = list[pa.Table](), list[pa.Table]()
+        rows = {stream: self._rows(detection, stream, after, until, unseen) for stream in streams}
+        for stream, (_, middle, end) in rows.items():
+            new.append(self.elements[stream].slice(middle, end - middle))
+        terms = terms_of(links, new, self.database)
+        for stream, (begin, middle, _) in rows.items():
+            found = cache.index(stream).rows(terms, self.elements[stream], begin, middle, self.database)
+            old.append(found)
+        return events_of([*old, *new])
+
+    def _rows(
+        self, detection: EPSparqlOperator, stream: str, after: int, until: int, unseen: Mapping[str, int]
+    ) -> tuple[int, int, int]:
+        """Of the live elements of a stream the first that a query remembers, the first that is new, and the
+        first that is later."""
+        elements = self.elements[stream]
+        begin = max(0, unseen.get(stream, 0) + 1 - first_place(elements))
+        if detection.memory is not None:
+            begin = max(begin, up_to(elements, after - detection.memory))
+        middle = max(begin, up_to(elements, after))
+        return begin, middle, max(middle, up_to(elements, until))
+
     def _parts(
-        self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int]
+        self,
+        detection: EPSparqlOperator,
+        after: int,
+        until: int,
+        unseen: Mapping[str, int],
+        events: pa.Table | None = None,
     ) -> dict[int, Parts]:
-        """The events that match each pattern, by its number, if there are any."""
-        seen = self.seen(detection.streams, until, unseen)
-        events = self.entailed(detection, detection.remembered(seen, after))
+        """The events that match each pattern, by its number, if there are any: of these, or of all."""
+        if events is None:
+            seen = self.seen(detection.streams, until, unseen)
+            events = self.entailed(detection, detection.remembered(seen, after))
         ends = events.column("ending").to_numpy()
         found, known = dict[int, Parts](), dict[Shape, Parts]()
         for number, pattern in enumerate(detection.patterns, start=1):
@@ -412,15 +477,20 @@ class EPSparqlBatch:
         """The events of streams up to a time: s, p, o, starting, ending."""
         key = (streams, until, tuple(sorted(unseen.items())))
         if key not in self._events:
-            columns = ["s", "p", "o", "start", "time"]
-            parts = [LIVE.empty_table().select(columns)]
+            parts = []
             for stream in sorted(streams):
                 elements = self.elements[stream]
                 time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
-                seen = elements.filter(pa.array((time <= until) & (place > unseen.get(stream, 0))))
-                parts.append(seen.select(columns))
-            self._events[key] = pa.concat_tables(parts).rename_columns(["s", "p", "o", *OCCURRENCE])
+                parts.append(elements.filter(pa.array((time <= until) & (place > unseen.get(stream, 0)))))
+            self._events[key] = events_of(parts)
         return self._events[key]
+
+
+def events_of(parts: Sequence[pa.Table]) -> pa.Table:
+    """Elements of streams as events: s, p, o, starting, ending."""
+    columns = ["s", "p", "o", "start", "time"]
+    found = [part.select(columns) for part in (LIVE.empty_table(), *parts)]
+    return pa.concat_tables(found).rename_columns(["s", "p", "o", *OCCURRENCE])
 
 
 def operators(together: Sequence[Registered]) -> list[EPSparqlOperator]:
@@ -435,6 +505,13 @@ def with_numbers(parts: Parts, numbers: Numbers, after: int) -> Parts:
     """The same events with the values of their objects."""
     rows = parts["all"].append_column("number", numbers.values)
     return in_parts(rows, rows.column("ending").to_numpy() > after)
+
+
+@lru_cache(maxsize=4096)
+def _links(detection: EPSparqlOperator, static: frozenset[str]) -> Links | NotKept:
+    numbers = frozenset(range(1, len(detection.patterns) + 1))
+    found = branches(uninterrupted(present(detection.pattern, numbers, static)))
+    return links_of(change for branch in found for change in completed(branch))
 
 
 @lru_cache(maxsize=4096)

@@ -70,7 +70,8 @@ class Outbox:
     def read(self, entry: Entry) -> tuple[QueryInfo, pa.Table]:
         table = self.store.table(entry.name(self._folder))
         described = json.loads(table.schema.metadata[_QUERY])
-        return QueryInfo(**{**described, "variables": tuple(described["variables"])}), table
+        lists = {name: tuple(described[name]) for name in ("variables", "errors")}
+        return QueryInfo(**{**described, **lists}), table
 
     def delete(self, entry: Entry) -> None:
         self.store.delete([entry.name(self._folder)])

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.errors import CheckpointError
-from rheos.runtime.state.buffer import Buffer, ordered
+from rheos.runtime.state.buffer import Buffer, ordered, put_together
 from rheos.runtime.state.store import Store
 from rheos.sources.chunks import LIVE
 from rheos.sources.graphs import opening
@@ -124,8 +124,7 @@ def graphs_in(graph: pa.ChunkedArray) -> int | None:
 def load(segments: Segments, store: Store) -> Buffer:
     """The elements of segments in the order of the stream."""
     parts = [file.elements(store) for file in segments.files]
-    elements = ordered(pa.concat_tables([LIVE.empty_table(), *parts]))
-    return Buffer(elements, segments.dropped, segments.dropped_graphs)
+    return Buffer(put_together(parts), segments.dropped, segments.dropped_graphs)
 
 
 def save(elements: pa.Table, name: str, store: Store) -> Segment:

@@ -14,6 +14,7 @@ import duckdb
 
 from rheos.runtime.operator import Span
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.links import Index
 
 # Fewer live elements than this are evaluated as quickly without.
 LEAST_LIVE = 20_000
@@ -22,9 +23,10 @@ MOST_NEW = 0.25
 
 
 class Tabled(Protocol):
-    """What is kept for a query, in a table of the worker's database."""
+    """What is kept for a query, in tables of the worker's database."""
 
-    table: str
+    @property
+    def tables(self) -> tuple[str, ...]: ...
 
 
 @dataclass
@@ -35,12 +37,14 @@ class Cache:
     always: bool = False
     queries: dict[str, Tabled] = field(default_factory=dict)
     streams: dict[str, Any] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
     run: str = ""
 
     def begin(self, run: str, queries: Collection[str]) -> None:
         """Begin a batch of a run with these queries: forget all others."""
         if run != self.run:
             self.streams.clear()
+            self.indexes.clear()
         for name in [name for name in self.queries if run != self.run or name not in queries]:
             self.forget(name)
         self.run = run
@@ -48,8 +52,22 @@ class Cache:
     def forget(self, query: str) -> None:
         """Forget what was kept for a query."""
         found = self.queries.pop(query, None)
-        if found is not None:
-            self.connection.execute(f"DROP TABLE IF EXISTS {found.table}")
+        for table in () if found is None else found.tables:
+            self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+    def clear(self) -> None:
+        """Forget what was kept for all queries."""
+        for name in list(self.queries):
+            self.forget(name)
+
+    def forget_stream(self, stream: str) -> None:
+        """Forget what is known of the elements of a stream."""
+        self.streams.pop(stream, None)
+        self.indexes.pop(stream, None)
+
+    def index(self, stream: str) -> Index:
+        """Where terms stand in the elements of a stream."""
+        return self.indexes.setdefault(stream, Index())
 
     def pays(self, buffers: Mapping[str, Buffer], span: Span) -> bool:
         """Whether it pays to keep what a query finds in a span of these streams."""

@@ -76,6 +76,13 @@ class Database:
         rows = self._answers(statement.sql, AS_WRITTEN)
         return typed(rows, ("member", "instant", "at"), statement.columns, asks=statement.asks)
 
+    def nothing_new(self, statement: CqelsStatement) -> pa.Table:
+        """The same, if there are no ticks."""
+        names = ("member", "instant", "at", *(f"c{at}" for at, _ in enumerate(statement.columns)))
+        return typed(
+            pa.table({name: pa.nulls(0) for name in names}), names[:3], statement.columns, asks=statement.asks
+        )
+
     def solutions(self, statement: EPSparqlStatement) -> pa.Table:
         rows = self._answers(statement.sql, DETECTING)
         times = (KNOWN, *OCCURRENCE) if statement.late else OCCURRENCE[::-1]
@@ -84,12 +91,12 @@ class Database:
     def make_solutions(self, name: str, statement: EPSparqlStatement) -> None:
         """The same as a table, in any order."""
         columns = ", ".join([*OCCURRENCE[::-1], *statement.columns])
-        with self._set(statement.sql, DETECTING):
+        with self.set(statement.sql, DETECTING):
             self.make(name, f"SELECT * FROM (\n{statement.unordered}\n) AS solutions({columns})")
 
     def _answers(self, sql: str, settings: Mapping[str, str]) -> pa.Table:
         try:
-            with self._set(sql, settings):
+            with self.set(sql, settings):
                 return self.ask(sql)
         except EvaluationError as error:
             if UNKNOWN_FILTER not in str(error):
@@ -97,11 +104,11 @@ class Database:
         # A join may tell the scan of the other side what to look for, in a way that Arrow does not know.
         known = settings.get("disabled_optimizers", "''").strip("'")
         without = f"'{','.join(filter(None, (known, 'join_filter_pushdown')))}'"
-        with self._set(sql, {**settings, "disabled_optimizers": without}):
+        with self.set(sql, {**settings, "disabled_optimizers": without}):
             return self.ask(sql)
 
     @contextmanager
-    def _set(self, sql: str, settings: Mapping[str, str]) -> Iterator[None]:
+    def set(self, sql: str, settings: Mapping[str, str]) -> Iterator[None]:
         """Have what a statement needs while it runs."""
         if "rheos_sha" in sql:
             hashes.register(self.cursor)

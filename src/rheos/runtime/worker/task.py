@@ -80,6 +80,8 @@ class StaticData:
             del self.loaded[name]
         for name, table in tables.items():
             if self.loaded.get(name) != table.file:
+                if name in self.loaded:  # what was found on other data is of no use
+                    self.cache.clear()
                 self.connection.register("incoming", store.table(table.file))
                 self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")
                 self.connection.unregister("incoming")

@@ -20,8 +20,17 @@ function cells(answer, variables) {
   if ("boolean" in answer) return [...times, make("td", { class: "boolean" }, answer.boolean ? "yes" : "no")];
   const found = "triple" in answer ? triple(answer.triple) : null;
   if ("triple" in answer && !found) return [...times, make("td", { colspan: "3" }, answer.triple)];
-  const terms = found ? Object.values(found) : variables.map((name) => answer.row[name]);
+  const terms = found ? Object.values(found) : variables.map((name) => value(answer, name));
   return [...times, ...terms.map((given) => make("td", {}, term(given)))];
+}
+
+/** The value of a variable: of the row, or of what stands beside it. */
+function value(answer, name) {
+  const row = answer.row || {};
+  const error = (answer.error || {})[name.replace(/_error$/, "")];
+  if (name in row) return row[name];
+  if (name === "skipped" && answer.skipped) return { type: "literal", value: "skipped" };
+  return name.endsWith("_error") && error !== undefined ? { type: "literal", value: `± ${error}` } : undefined;
 }
 
 export class Answers {

@@ -32,6 +32,7 @@ async function look() {
   numbers(byId("numbers"), [
     ["rows a second", number(lately(found.rates))],
     ["instants", number(found.instants)],
+    ...(found.gives_up ? [["gives up", found.gives_up], ["skipped", number(found.skipped)]] : []),
     ["rows", number(found.rows)],
     ["last evaluation", found.milliseconds === null ? "–" : seconds(found.milliseconds / 1000)],
     ["shards", SHARDS[found.sharding] || "–"],
