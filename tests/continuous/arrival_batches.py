@@ -22,6 +22,7 @@ from rheos.runtime.operator import Answers, End
 from rheos.runtime.plan import Registered
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 from rheos.runtime.worker.task import StaticData
 from rheos.sources.times import NEVER
 from rheos.sql.sharding import set_shard
@@ -82,6 +83,7 @@ def evaluated(
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     given: dict[str, list[Answers]] = {name: [] for name in names}
     static: Sequence[Quad] | None = None
+    plans = Plans(graphs.connection, at_once=True)
     for after, until in itertools.pairwise(cuts):
         seen = case.static_at(until)
         if seen != static:
@@ -91,7 +93,7 @@ def evaluated(
         with graphs.connection.cursor() as cursor:
             StaticData(cursor).load(kept, tables.store)
             sizes = {name: table.size for name, table in kept.items()}
-            batch = CqelsBatch(Database(cursor), live, sizes)
+            batch = CqelsBatch(Database(cursor, plans=plans), live, sizes)
             evaluation = queries[0].operator
             prepared = relatives.prepared if shards == 1 else relatives.prepared.of_shard()
             parts: dict[str, list[Answers]] = {}

@@ -14,6 +14,7 @@ import duckdb
 
 from rheos.runtime.operator import Span
 from rheos.runtime.state.buffer import Buffer
+from rheos.runtime.worker.plans import Plans
 
 # Fewer live elements than this are evaluated as quickly without.
 LEAST_LIVE = 20_000
@@ -36,6 +37,10 @@ class Cache:
     queries: dict[str, Tabled] = field(default_factory=dict)
     streams: dict[str, Any] = field(default_factory=dict)
     run: str = ""
+    plans: Plans = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.plans = Plans(self.connection, at_once=self.always)
 
     def begin(self, run: str, queries: Collection[str]) -> None:
         """Begin a batch of a run with these queries: forget all others."""
@@ -50,6 +55,7 @@ class Cache:
         found = self.queries.pop(query, None)
         if found is not None:
             self.connection.execute(f"DROP TABLE IF EXISTS {found.table}")
+            self.plans.clear()
 
     def pays(self, buffers: Mapping[str, Buffer], span: Span) -> bool:
         """Whether it pays to keep what a query finds in a span of these streams."""
