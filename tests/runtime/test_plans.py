@@ -162,3 +162,21 @@ def test_a_statement_with_its_views() -> None:
     assert with_views("SELECT * FROM a", views) == "WITH a AS NOT MATERIALIZED (SELECT 1)\nSELECT * FROM a"
     own = with_views("WITH RECURSIVE b AS (FROM a) FROM b", views)
     assert own == "WITH RECURSIVE a AS NOT MATERIALIZED (SELECT 1),  b AS (FROM a) FROM b"
+
+
+def test_statements_that_do_not_come_again_push_no_plan_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "MOST_NEW", 3)
+    found = Plans(duckdb.connect())
+    for number in range(20):
+        assert asked(found, "SELECT n FROM t", numbers(number)) == [number]
+        assert asked(found, f"SELECT n + {number} FROM t", numbers(1)) == [number + 1]
+    assert prepared(found) == 1
+    assert len(found._new) <= 3
+
+
+def test_with_too_many_plans_all_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "MOST_PLANS", 2)
+    found = Plans(duckdb.connect(), at_once=True)
+    for number in (1, 2, 3, 1, 2, 3):
+        assert asked(found, f"SELECT n + {number} FROM t", numbers(1)) == [number + 1]
+        assert prepared(found) <= 2

@@ -7,6 +7,7 @@ import pickle
 import uuid
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
-from rheos.execute.session import map_in_arrow
+from rheos.execute.session import is_local, map_in_arrow
 from rheos.runtime.operator import Answers, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
@@ -96,9 +97,12 @@ class Dispatch:
         self._shipped.clear()
 
     def _share(self, tasks: int) -> tuple[int, int]:
-        context = self.session.sparkContext
-        local = (context.master or "").startswith("local")
-        return memory.share(dict(context.getConf().getAll()), local, self.cores, tasks)
+        return memory.share(self._settings, is_local(self.session), self.cores, tasks)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """The settings of Spark, which do not change: to ask for them takes hundreds of rounds to the JVM."""
+        return dict(self.session.sparkContext.getConf().getAll())
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
         """A broadcast of what has changed; the one before is let go of."""

@@ -189,6 +189,6 @@ class Database:
             self._there[name] = self._tables[name]
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=300)
 def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text))

@@ -23,8 +23,9 @@ import pyarrow as pa
 
 # Of larger tables, a copy takes longer than a plan.
 MOST_ROWS = 50_000
-# So many statements are remembered.
-MOST_STATEMENTS = 2000
+# So many plans are kept, and so many statements remembered that were asked for once.
+MOST_PLANS = 2000
+MOST_NEW = 500
 # After so many rows were deleted, DuckDB is told to let go of them.
 DELETED_ROWS = 1_000_000
 # Smaller tables are compared with the one before: queries may read the same instants.
@@ -117,8 +118,8 @@ class Plans:
 
     connection: duckdb.DuckDBPyConnection
     at_once: bool = False
-    # A statement that was asked for once is "new"; one that cannot be prepared is "unfit".
-    _known: dict[Key, Plan | Literal["new", "unfit"]] = field(default_factory=dict)
+    _known: dict[Key, Plan | Literal["unfit"]] = field(default_factory=dict)  # or it cannot be prepared
+    _new: dict[Key, None] = field(default_factory=dict)  # asked for once, the last ones at the end
     _rows: dict[tuple[str, pa.Schema], Rows] = field(default_factory=dict)
     _made: int = 0
     _deleted: int = 0
@@ -148,14 +149,11 @@ class Plans:
             return None
         schemas = sorted(((name, table.schema) for name, table in tables.items()), key=itemgetter(0))
         key = sql, *settings.items(), *views.items(), *schemas
-        known = self._known.get(key, "new" if self.at_once else None)
-        if known is None:
-            if len(self._known) >= MOST_STATEMENTS:
-                self.clear()
-            self._known[key] = "new"
+        known = self._known.get(key)
+        if known is None and not self._comes_again(key):
             return None
         try:
-            if known == "new":
+            if known is None:
                 known = self._known[key] = self._prepared(sql, settings, tables, views)
             return None if known == "unfit" else self._run(known, tables)
         except duckdb.InterruptException:
@@ -163,6 +161,18 @@ class Plans:
         except duckdb.Error:
             self._known[key] = "unfit"  # it may still run as it is, or say what is wrong
             return None
+
+    def _comes_again(self, key: Key) -> bool:
+        """Whether a statement is worth being prepared."""
+        if self.at_once or key in self._new:
+            self._new.pop(key, None)
+            if len(self._known) >= MOST_PLANS:
+                self.clear()
+            return True
+        if len(self._new) >= MOST_NEW:
+            del self._new[next(iter(self._new))]
+        self._new[key] = None
+        return False
 
     def _prepared(
         self,
