@@ -37,8 +37,9 @@ class Health:
         if not self._host.runs:
             return models.reply(models.Health("starting"), 503)
         troubles, late = self.troubles(), self.behind
-        behind = round(late, 1) if late >= LATE else UNSET
-        return models.reply(models.Health("degraded" if troubles else "ok", **troubles, behind=behind))
+        if troubles:
+            return models.reply(models.Health("degraded", **troubles))
+        return models.reply(models.Health("ok", behind=round(late, 1) if late >= LATE else UNSET))
 
     @property
     def behind(self) -> float:
