@@ -122,7 +122,7 @@ def test_on_a_terminal_figures_stand_below_the_tables(tmp_path: Path) -> None:
     seen = read_terminal(reader)
     assert process.wait(timeout=PATIENCE) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
-    assert "Cars  2026-01-01T00:00:10Z" in text
+    assert text.index("starting Spark") < text.index("Cars  2026-01-01T00:00:10Z")
     assert "ex:t1" in text
     assert re.search(rf"{STREAM}\s+4 elements\s+[\d,]+/s\s+2026-01-01T00:00:30Z", text)
     assert re.search(r"Cars\s+3 instants\s+3 rows\s+[\d,]+ ms\s+task", text)

@@ -23,6 +23,7 @@ from rheos.runtime.plan import Registered
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 from rheos.runtime.worker.task import StaticData
 from rheos.sources.times import NEVER
 from rheos.sql.sharding import set_shard
@@ -98,6 +99,7 @@ def evaluated(
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
     given: dict[str, list[Answers]] = {name: [] for name in names}
     static: Sequence[Quad] | None = None
+    plans = Plans(graphs.connection, at_once=True)
     for after, until in itertools.pairwise(cuts):
         seen = case.static_at(until)
         if seen != static:
@@ -110,7 +112,7 @@ def evaluated(
             StaticData(cursor).load(filled, tables.store)
             sizes = {name: table.size for name, table in filled.items()}
             cache = None if worker is None else worker.of_batch()
-            batch = CqelsBatch(Database(cursor), live, sizes, cache=cache)
+            batch = CqelsBatch(Database(cursor, plans=plans), live, sizes, cache=cache)
             evaluation = queries[0].operator
             prepared = relatives.prepared if shards == 1 else relatives.prepared.of_shard()
             parts: dict[str, list[Answers]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from rheos.algebra.csparql import translate_csparql
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.operator import Answers, End
-from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.database import NO_SETTINGS, Database
 from rheos.store.graphs import StaticGraphs
 from rheos.syntax import parse
 
@@ -116,9 +117,10 @@ def test_no_instant_at_all() -> None:
 class Planned(Database):
     """A place that remembers the plan of what it was asked last."""
 
-    def ask(self, sql: str) -> pa.Table:
-        self.plan = "".join(row[1] for row in self.run(f"EXPLAIN {sql}").fetchall())
-        return super().ask(sql)
+    def ask(self, sql: str, settings: Mapping[str, str] = NO_SETTINGS) -> pa.Table:
+        with self._set(sql, settings):
+            self.plan = "".join(row[1] for row in self.run(f"EXPLAIN {sql}").fetchall())
+        return super().ask(sql, settings)
 
 
 @pytest.mark.parametrize(("number", "joined"), [(150, "NESTED_LOOP_JOIN"), (1500, "IE_JOIN")])

@@ -25,6 +25,7 @@ from rheos.runtime.plan import Registered, components, is_circle
 from rheos.runtime.sharding import Shard
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 from rheos.runtime.worker.task import StaticData
 from rheos.sources.chunks import LIVE
 from rheos.sources.times import NEVER
@@ -98,7 +99,7 @@ def evaluated(
     given: list[Answer] = []
     with graphs.connection.cursor() as cursor:
         StaticData(cursor).load(kept, tables.store)
-        place = Database(cursor)
+        place = Database(cursor, plans=Plans(cursor, at_once=True))
         for after, until in itertools.pairwise(cuts):
             for together in components(queries):
                 batch = EPSparqlBatch(place, live, filled)

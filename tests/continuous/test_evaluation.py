@@ -14,6 +14,7 @@ import pytest
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 from rheos.store.graphs import StaticGraphs
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text, case, random_text
 from tests.continuous.reference import Answer, Case, Element, answers
@@ -97,7 +98,8 @@ def compare(
         }
         found = replace(found, since=since)
     load(graphs, found)
-    place = place or (lambda: Database(graphs.connection.cursor()))
+    plans = Plans(graphs.connection, at_once=True)
+    place = place or (lambda: Database(graphs.connection.cursor(), plans=plans))
     evaluation = CSparqlOperator.of(found.query, place().dialect)
     if shards > 1 and evaluation.sharding.variable is None:
         return False

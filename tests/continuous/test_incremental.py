@@ -89,7 +89,8 @@ class Run:
             if chance.random() < 0.1:
                 cache.forget("q")
             cache.begin("run", ["q"])
-            bench = Workbench(cache.connection, dict(live), cache=cache if cached else None)
+            kept = {"cache": cache, "plans": cache.plans} if cached else {}
+            bench = Workbench(cache.connection, dict(live), **kept)
             span = Span(after, until, tuple(sorted(since.items())))
             answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
             if chance.random() < 0.2:  # the batch is done again

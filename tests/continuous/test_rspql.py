@@ -16,6 +16,7 @@ from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 from rheos.store.graphs import StaticGraphs
 from tests.continuous import test_evaluation
 from tests.continuous.cases import QUERIES as CSPARQL
@@ -63,10 +64,11 @@ def evaluated(
         for name, count in case.since.items()
     }
     found: list[Answer] = []
+    plans = Plans(static.connection, at_once=True)
     for after, until in itertools.pairwise(cuts):
         parts = []
         for number in range(shards):
-            database = Database(static.connection.cursor())
+            database = Database(static.connection.cursor(), plans=plans)
             names = {}
             for at, (name, elements) in enumerate(live.items()):
                 names[name] = f"elements_{at}"

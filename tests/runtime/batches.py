@@ -14,6 +14,7 @@ from rheos.runtime.driver.service import Streaming
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.batch import Arrivals, Outcome, evaluate
+from rheos.runtime.worker.cache import Cache
 from rheos.sources.files import FileSource
 from rheos.sources.lines import read_lines
 from rheos.store.graphs import StaticGraphs
@@ -47,6 +48,8 @@ class Batches:
             self.streaming.register(tree, name=None, base="http://ex/", keep=0)
         self.streaming.registry.resolve()
         self.database: duckdb.DuckDBPyConnection = filled({})
+        self.cache = Cache(self.database)
+        self.cache.plans.at_once = True
 
     @property
     def plan(self) -> Plan:
@@ -75,6 +78,7 @@ class Batches:
             self.database,
             plan.families,
             at_work=self.at_work,
+            cache=self.cache,
         )
         states = {name: Buffer(elements) for name, elements in outcome.states.items()}
         self.buffers = {

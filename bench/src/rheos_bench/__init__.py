@@ -49,13 +49,15 @@ BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
         Benchmark("sparql", ("waiting", "volume")),
-        Benchmark("windows", ("windows", "queries", "live", "memory")),
+        Benchmark("windows", ("windows", "queries", "memory")),
         Benchmark("cqels", ("queries", "sizes", "many", "shapes", "update")),
         Benchmark("events", ("sequence", "average", "classes", "memory")),
         Benchmark("overload", ("curve", "clauses")),
         Benchmark("server", ("load",)),
         Benchmark("mapping", ("construct", "csv", "rml", "context")),
         Benchmark("city", ("1x", "10x", "100x")),
+        Benchmark("start", ("query", "run", "serve", "demo")),
+        Benchmark("live", ("windows", "queries", "languages", "rival"), long=True),
         Benchmark("cluster", ("count", "join", "sequence", "queries"), triples=5_000_000, long=True),
         Benchmark("state", ("state",), live=3_600_000, long=True),
         Benchmark("kafka", ("topic",), triples=5_000_000, long=True),

@@ -23,7 +23,9 @@ app = typer.Typer(
         "rheos bench",
         "rheos bench sparql --triples 100000",
         "rheos bench windows",
-        "rheos bench windows --only live",
+        "rheos bench live --only windows",
+        "rheos bench start",
+        "rheos bench live --quick",
         "rheos bench cqels --only many",
         "rheos bench events",
         "rheos bench overload",
@@ -75,7 +77,7 @@ def bench(
         bool,
         typer.Option(
             "--full",
-            help="Also what takes long: cluster, kafka, state, memory, and cqels with ten million triples.",
+            help="What takes long, too: live, cluster, kafka, state, memory, cqels with ten million triples.",
         ),
     ] = False,
     only: Annotated[

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+from rheos.errors import EvaluationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,14 @@ def timed(action: Callable[[], object]) -> float:
 def median_time(action: Callable[[], object], runs: int) -> float:
     """The median time of some runs of an action."""
     return median(timed(action) for _ in range(runs))
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """The smallest value that is not below the given part of the values."""
+    if not values:
+        raise EvaluationError("no answer came in time to be measured")
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
 
 
 def duration(seconds: float) -> str:

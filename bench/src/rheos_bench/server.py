@@ -33,8 +33,7 @@ from rheos.cli.progress import progress
 from rheos.errors import EvaluationError
 from rheos.terms import XSD
 from rheos_bench import Settings
-from rheos_bench.live import percentile
-from rheos_bench.report import Measured, duration, heading, machine, table, verdict
+from rheos_bench.report import Measured, duration, heading, machine, percentile, table, verdict
 
 PER_SECOND = 10_000
 BATCHES = 10  # requests a second

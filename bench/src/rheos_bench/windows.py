@@ -21,7 +21,7 @@ from rheos import Engine
 from rheos.answers.formatter import Formatter
 from rheos.cli.progress import progress
 from rheos.errors import EvaluationError
-from rheos_bench import Settings, growth, live, naive, streams
+from rheos_bench import Settings, growth, naive, streams
 from rheos_bench.passages import COUNT, JOIN, Question, Window, different
 from rheos_bench.report import heading, machine, table, verdict
 from rheos_bench.runs import Lines
@@ -97,8 +97,6 @@ def run(settings: Settings) -> None:
                     queries(bench, NUMBERS[:2] if settings.quick else NUMBERS)
                 start = statistics.median(bench.starts)
                 print(f"\nNot in the rates: to start a streaming query took {start:.1f} s.")
-        if settings.wants("live"):
-            live.run(Path(folder), settings)
         if settings.wants("memory"):
             growth.run(Path(folder), settings)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -213,6 +213,8 @@ def give(handles: Sequence[Handle], sinks: Sequence[SinkSpec]) -> None:
 
 def stream(engine: Engine, output: Terminal | OutputFile, options: Run) -> None:
     """Run until the streams end or the user has enough (Ctrl-C), then say what was left out."""
+    with nullcontext() if options.quiet else progress("starting Spark"):
+        engine.session()
     try:
         with shown(lambda: engine.metrics, quiet=options.quiet) as above:
             if isinstance(output, Terminal):

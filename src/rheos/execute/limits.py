@@ -6,9 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
-
-import duckdb
+from typing import TYPE_CHECKING, Protocol
 
 from rheos import deadline
 
@@ -20,8 +18,14 @@ if TYPE_CHECKING:
 _AGAIN = 0.05
 
 
+class Interrupted(Protocol):
+    """A cursor of DuckDB, or what has some."""
+
+    def interrupt(self) -> None: ...
+
+
 @contextmanager
-def limited_cursor(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def limited_cursor(cursor: Interrupted) -> Iterator[None]:
     """What DuckDB does through the cursor."""
     with _stopped(cursor.interrupt):
         yield

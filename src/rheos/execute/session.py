@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,22 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
+    # Python workers are forked from a process that has imported all that they need.
+    "spark.python.daemon.module": "rheos.runtime.worker.daemon",
+}
+
+# A streaming query plans a job for every batch, which is not worth being compiled.
+STREAM_SETTINGS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+# Its logs are small files. For one on the driver's disk Spark would start processes (chmod, readlink)
+# and write another file with a checksum.
+LOCAL_LOG_SETTINGS = {
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 _LOGGING = """
@@ -148,6 +164,37 @@ def map_in_arrow(
     """
     with this_interpreter(frame.sparkSession.sparkContext):
         return frame.mapInArrow(function, schema)
+
+
+@contextmanager
+def set_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """A session with some settings while the block runs. A streaming query that starts in it keeps them."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            if known is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, known)
+
+
+def warm_up(spark: SparkSession) -> None:
+    """Have a Python worker, which takes a second to start, before the first batch asks for it."""
+
+    def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return batches
+
+    frame = map_in_arrow(spark.range(1), same, "id LONG")
+
+    def work() -> None:
+        with suppress(Exception):  # the first batch will say what is wrong
+            frame.toArrow()
+
+    threading.Thread(target=work, daemon=True, name="rheos-warm-up").start()
 
 
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rheos.server.host import Host
 
 MINUTE = 60.0
+LATE = 1.0  # seconds: pages show how far behind a server is from then on
 DEAD_SHARE = 0.01  # of the elements of the last minute
 _EVERY = 1.0  # seconds between two looks
 
@@ -34,13 +36,20 @@ class Health:
             return models.reply(models.Health("failing", self._host.failure), 503)
         if not self._host.runs:
             return models.reply(models.Health("starting"), 503)
-        troubles = self.troubles()
+        troubles, late = self.troubles(), self.behind
         wrong = {q.name: q.error for q in list(self._host.queries.values()) if q.kept.configured and q.error}
         if wrong:
             # Whoever has put it into the configuration relies on it.
             told = f"the configuration has queries that cannot be registered: {', '.join(sorted(wrong))}"
             return models.reply(models.Health("failing", told, **troubles), 503)
-        return models.reply(models.Health("degraded" if troubles else "ok", **troubles))
+        if troubles:
+            return models.reply(models.Health("degraded", **troubles))
+        return models.reply(models.Health("ok", behind=round(late, 1) if late >= LATE else UNSET))
+
+    @property
+    def behind(self) -> float:
+        """How many seconds elements wait now, at the most."""
+        return max(self._waits().values(), default=0.0)
 
     def look(self) -> None:
         """Note how many elements there were so far, and how far push streams were written."""
@@ -108,11 +117,16 @@ class Health:
         return found
 
     def _behind(self) -> dict[str, str]:
-        """Streams whose elements wait too long: for the next batch, or in the batch that runs."""
-        allowed, loop, now = self._host.limits.behind, self._host.engine.streaming.loop, time.monotonic()
+        """Streams whose elements wait too long."""
+        allowed = self._host.limits.behind
+        return {name: f"it is {late:.0f} s behind" for name, late in self._waits().items() if late > allowed}
+
+    def _waits(self) -> dict[str, float]:
+        """How many seconds elements of each stream wait: for the next batch, or in the batch that runs."""
+        loop, now = self._host.engine.streaming.loop, time.monotonic()
         busy = 0.0 if loop is None else loop.busy_for
         found = dict.fromkeys(self._host.streams, busy)
         for name, waiting in list(self._waiting.items()):
             if waiting and name in found:
                 found[name] = max(busy, now - waiting[0][0])
-        return {name: f"it is {late:.0f} s behind" for name, late in found.items() if late > allowed}
+        return found

@@ -277,6 +277,7 @@ class Health(Struct):
     streams: Reasons | UnsetType = UNSET
     queries: Reasons | UnsetType = UNSET
     sinks: Reasons | UnsetType = UNSET
+    behind: float | UnsetType = UNSET  # seconds that elements wait, if it is long
 
 
 class Problem(Struct, omit_defaults=True):

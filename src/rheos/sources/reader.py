@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 FORMAT = "rheos"
 LEAST_PART_BYTES = 1 << 20
+# The stream of the one row of a batch for which nothing was read: without a row, no task would run.
+TICKET = ""
 SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, header STRING, data BINARY, segment STRING"
 _ARROW = pa.schema(
     [
@@ -138,11 +140,16 @@ class StreamsReader(DataSourceStreamReader):
                 add(name, partition=partition)
             if source.ended(after):
                 add(name)
+        if not parts:
+            add(TICKET)
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, StreamPart)
         stream, part = partition.stream, partition.part
+        if stream == TICKET:
+            yield row(stream, 0, 0, False, Packed.of(judge(Chunk(no_elements()))))
+            return
         if part is None and partition.partition is not None:
             end = Chunk(no_elements(), partition=partition.partition, last=True)
             yield row(stream, partition.number, 0, False, Packed.of(judge(end)))

@@ -17,9 +17,8 @@ from rheos_bench.city import live, material, quoted, replay
 from rheos_bench.city.clock import SECOND
 from rheos_bench.city.live import Followed
 from rheos_bench.city.published import LANGUAGES, NUMBERS, queries
-from rheos_bench.live import percentile
 from rheos_bench.memory import megabytes
-from rheos_bench.report import duration, heading, machine, table
+from rheos_bench.report import duration, heading, machine, percentile, table
 from rheos_bench.server import Serving, serving
 
 # How many seconds each speed is measured. At the speed of the city most sensors speak once in five minutes:

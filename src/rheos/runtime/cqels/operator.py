@@ -407,7 +407,7 @@ class CqelsBatch:
 
     def _show(self, name: str, key: Hashable, rows: pa.Table) -> None:
         """Have rows under a name; the key is the same whenever the rows are."""
-        if not self.copies:
+        if not self.copies or self.database.can_plan(rows):
             self.database.put(name, rows)
             return
         if key not in self._copied:

@@ -151,8 +151,12 @@ class Tables:
             self.database.put(again, chosen.select(["place", *sql.AGAIN]))
             self.database.view(name, sql.joined_again_sql(elements, again))
         else:
-            self.database.put(again, with_next(self.database.ask(select(sql.ELEMENT, elements))))
-            self.database.make(name, f"SELECT * FROM {again}")
+            chosen = with_next(self.database.ask(select(sql.ELEMENT, elements)))
+            if self.database.can_plan(chosen):
+                self.database.put(name, chosen)
+            else:
+                self.database.put(again, chosen)
+                self.database.make(name, f"SELECT * FROM {again}")
         return name
 
     def _of_shared_places(self, elements: str) -> bool:
@@ -271,10 +275,10 @@ class Tables:
         columns = [*sql.COLUMNS, *INTERVAL, *times[1:]]
         rows = sql.default_rows(tables, timed, sql.among(shared, dialect))
         nothing = not shared and shared is not None
-        triples = select(["s", "p", "o"], nested(rows, "w"), ["FALSE"]) if nothing else (
-            sql.static_too_sql(rows, static)
-        )  # fmt: skip
-        database.make(both, triples)
+        if nothing:
+            database.view(both, select(["s", "p", "o"], nested(rows, "w"), ["FALSE"]))
+        else:
+            database.make(both, sql.static_too_sql(rows, static))
         plain = sql.default_rows(tables, timed, sql.among(mixed, dialect, negated=True))
         if mixed == ():
             database.view(name, plain)

@@ -7,6 +7,7 @@ import pickle
 import uuid
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
-from rheos.execute.session import map_in_arrow
+from rheos.execute.session import is_local, map_in_arrow
 from rheos.runtime.operator import Answers, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
@@ -73,9 +74,11 @@ class Dispatch:
     def cores(self) -> int:
         return self.session.sparkContext.defaultParallelism
 
-    def run(self, frame: DataFrame, plan: Plan, control: Control, *, large: bool) -> Collected:
+    def run(
+        self, frame: DataFrame, plan: Plan, control: Control, *, large: bool, tickets: bool = True
+    ) -> Collected:
         """One job, with a task for every group, or for each of its shards. A `large` batch is read by several
-        tasks."""
+        tasks. It needs `tickets` if it may have no rows."""
         tasks = control.tasks(len(plan.groups))
         threads, most = self._share(len(tasks))
         task = Task(
@@ -83,7 +86,7 @@ class Dispatch:
             self._static(plan),
             Evaluate(control, threads, most),
         )
-        rows = _rows(frame, plan, tasks, large=large)
+        rows = _rows(frame, plan, tasks, large=large, tickets=tickets)
         table = map_in_arrow(rows, task, OUTPUT).toArrow()
         return collect(table, plan, control)
 
@@ -94,9 +97,12 @@ class Dispatch:
         self._shipped.clear()
 
     def _share(self, tasks: int) -> tuple[int, int]:
-        context = self.session.sparkContext
-        local = (context.master or "").startswith("local")
-        return memory.share(dict(context.getConf().getAll()), local, self.cores, tasks)
+        return memory.share(self._settings, is_local(self.session), self.cores, tasks)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """The settings of Spark, which do not change: to ask for them takes hundreds of rounds to the JVM."""
+        return dict(self.session.sparkContext.getConf().getAll())
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
         """A broadcast of what has changed; the one before is let go of."""
@@ -150,17 +156,21 @@ def conditions(pattern: TriplePattern, dialect: Dialect) -> list[str]:
     return found or ["TRUE"]
 
 
-def _rows(frame: DataFrame, plan: Plan, tasks: Sequence[tuple[int, int]], *, large: bool) -> DataFrame:
+def _rows(
+    frame: DataFrame, plan: Plan, tasks: Sequence[tuple[int, int]], *, large: bool, tickets: bool
+) -> DataFrame:
     """The chunks with the tasks that each goes to, and for each task at least one row, so that it runs even
-    where nothing arrived."""
+    where nothing arrived. Where all go to one task, they need not say so."""
     spark, count = frame.sparkSession, len(tasks)
-    tickets = spark.sql(
+    if count <= 1 and not tickets:
+        return frame.repartition(1) if large else frame.coalesce(1)
+    ticket = spark.sql(
         f"SELECT CAST(id AS INT) AS task, '' AS stream, 0L AS part, 0L AS number, false AS ended,"
         f" '' AS header, CAST(NULL AS BINARY) AS data, CAST(NULL AS STRING) AS segment"
         f" FROM range(0, {count}, 1, 1)"
     )
     if count <= 1:
-        rows = tickets.union(frame.selectExpr("0 AS task", "*"))
+        rows = ticket.union(frame.selectExpr("0 AS task", "*"))
         return rows.repartition(1) if large else rows.coalesce(1)
     numbers = {
         stream: [number for number, (group, _) in enumerate(tasks) if group in groups]
@@ -171,9 +181,9 @@ def _rows(frame: DataFrame, plan: Plan, tasks: Sequence[tuple[int, int]], *, lar
         for stream, found in numbers.items()
     )
     if not cases:
-        return tickets.repartitionById(count, "task")
+        return ticket.repartitionById(count, "task")
     chunks = frame.selectExpr(f"explode(CASE stream {cases} END) AS task", "*")
-    return tickets.union(chunks).repartitionById(count, "task")
+    return ticket.union(chunks).repartitionById(count, "task")
 
 
 def _quoted(text: str) -> str:

@@ -23,7 +23,14 @@ from rheos.errors import EvaluationError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
-from rheos.execute.session import is_local, this_interpreter
+from rheos.execute.session import (
+    LOCAL_LOG_SETTINGS,
+    STREAM_SETTINGS,
+    is_local,
+    set_for,
+    this_interpreter,
+    warm_up,
+)
 from rheos.runtime.driver.compaction import Compaction
 from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch
 from rheos.runtime.driver.failures import Told, explained, quiet
@@ -119,6 +126,7 @@ class Loop:
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
         self._lately = max(LARGE_BATCH + 1, self._waiting())
         self._warned: set[str] = set()
+        self._has_frames = any(stream.frame is not None for stream in self.streams.values())
         self._beat = self.journal.folder / "beat"
         self.store = self.journal.store
         self._static = StaticTables(self.graphs, self.store, self._executor)
@@ -133,6 +141,7 @@ class Loop:
         if self.finished.is_set():
             return
         spark = self.session
+        warm_up(spark)
         self.progress |= self._topics.known(self.progress)
         with this_interpreter(spark.sparkContext):
             spark.dataSource.register(StreamsDataSource)
@@ -155,12 +164,14 @@ class Loop:
             if stream.frame is not None:
                 chunks = stream.frame.chunks(spark, stream.lateness, stream.ahead, self.store, most)
                 frame = frame.union(chunks)
-        self._query = (
-            frame.writeStream.foreachBatch(self._batch)
-            .option("checkpointLocation", self.spark_checkpoint)
-            .trigger(processingTime="0 seconds")
-            .start()
-        )
+        local = self.spark_checkpoint.startswith("file:")
+        with set_for(spark, STREAM_SETTINGS | (LOCAL_LOG_SETTINGS if local else {})):
+            self._query = (
+                frame.writeStream.foreachBatch(self._batch)
+                .option("checkpointLocation", self.spark_checkpoint)
+                .trigger(processingTime="0 seconds")
+                .start()
+            )
         if self._topics.bounded:
             self.ask_for_batch()  # one that is empty has ended already
         threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
@@ -294,7 +305,9 @@ class Loop:
             self._cautious,
             frozenset(self._apart),
         )
-        collected = self._dispatch.run(frame, plan, control, large=self._lately > LARGE_BATCH)
+        collected = self._dispatch.run(
+            frame, plan, control, large=self._lately > LARGE_BATCH, tickets=self._has_frames
+        )
         self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
         self._warn_of_zones(collected.progress)

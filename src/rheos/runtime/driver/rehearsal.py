@@ -41,7 +41,7 @@ def _here(operator: Operator) -> None:
                 connection.execute(f"CREATE TABLE {name} AS FROM {plain}")
         bench = Workbench(connection, {})
         try:
-            with limited_cursor(bench.database.cursor):
+            with limited_cursor(bench.database):
                 operator.rehearse(bench)
         finally:
             bench.close()

@@ -153,6 +153,7 @@ class MicroBatch:
             lambda query, flow: self.results.flows.update({query: flow}),
             self.results.states,
             self.cache,
+            None if self.cache is None else self.cache.plans,
         )
 
     # --- who is answered when --------------------------------------------------------------------------
@@ -319,7 +320,7 @@ class MicroBatch:
         self.at_work(names)
         found: T | Exception
         try:
-            with within(self.control.limit), limited_cursor(self.bench.database.cursor):
+            with within(self.control.limit), limited_cursor(self.bench.database):
                 found = work()
         except Exception as error:
             self.over_time = isinstance(error, TimeLimitError)

@@ -15,6 +15,7 @@ import duckdb
 from rheos.runtime.operator import Span
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.links import Index
+from rheos.runtime.worker.plans import Plans
 
 # Fewer live elements than this are evaluated as quickly without.
 LEAST_LIVE = 20_000
@@ -39,6 +40,10 @@ class Cache:
     streams: dict[str, Any] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
     run: str = ""
+    plans: Plans = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.plans = Plans(self.connection, at_once=self.always)
 
     def begin(self, run: str, queries: Collection[str]) -> None:
         """Begin a batch of a run with these queries: forget all others."""
@@ -54,6 +59,7 @@ class Cache:
         found = self.queries.pop(query, None)
         for table in () if found is None else found.tables:
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+            self.plans.clear()
 
     def clear(self) -> None:
         """Forget what was kept for all queries."""

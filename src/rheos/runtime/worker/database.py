@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from types import MappingProxyType
 
 import duckdb
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
 from rheos.execute.database import SIMPLY, many_joins, run
+from rheos.runtime.worker.plans import MOST_ROWS, Plans
 from rheos.sql.cqels import CqelsStatement
 from rheos.sql.csparql import CSparqlStatement
 from rheos.sql.dialect import Dialect
@@ -26,6 +30,11 @@ SORTING = {"nested_loop_join_threshold": "0", "merge_join_threshold": "0"}
 DETECTING = {**SORTING, "disabled_optimizers": "'filter_pullup'"}
 UNKNOWN_FILTER = "Pushdown Filter Type"
 AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+# What changes the tables that all cursors have, for which plans were made.
+CHANGES = re.compile(r"CREATE (OR REPLACE )?TABLE\b|DROP TABLE\b")
+_WORD = re.compile(r"\w+")
 
 
 def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks: bool = False) -> pa.Table:
@@ -43,29 +52,56 @@ def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks:
 
 
 class Database:
-    """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed."""
+    """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed.
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, dialect: Dialect = DUCKDB) -> None:
+    It has views and tables of Arrow when a statement reads them that is not a plan's.
+    """
+
+    def __init__(
+        self, cursor: duckdb.DuckDBPyConnection, dialect: Dialect = DUCKDB, plans: Plans | None = None
+    ) -> None:
         self.cursor = cursor
         self.dialect = dialect
-        self._views: set[str] = set()
+        self.plans = plans
+        self._tables: dict[str, pa.Table] = {}
+        self._views: dict[str, str] = {}
+        self._made: set[str] = set()
+        self._there: dict[str, pa.Table | str] = {}  # what the cursor has
 
     def make(self, name: str, sql: str) -> None:
         self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+        self._made.add(name)
 
     def view(self, name: str, sql: str) -> None:
-        self.run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
-        self._views.add(name)
+        self._tables.pop(name, None)
+        self._views[name] = sql
 
     def put(self, name: str, table: pa.Table) -> None:
-        # DuckDB replaces what was registered under the name, but not a view that was created.
-        if name in self._views:
-            self.run(f"DROP VIEW {name}")
-            self._views.discard(name)
-        self.cursor.register(name, table)
+        self._views.pop(name, None)
+        self._tables[name] = table
 
-    def ask(self, sql: str) -> pa.Table:
-        return self.run(sql).to_arrow_table()
+    def can_plan(self, table: pa.Table) -> bool:
+        """Whether plans can read a table, so that a copy of it would be of no use."""
+        return self.plans is not None and len(table) <= MOST_ROWS
+
+    def ask(self, sql: str, settings: Mapping[str, str] = NO_SETTINGS) -> pa.Table:
+        if many_joins(sql):
+            settings = {**settings, "disabled_optimizers": f"'{SIMPLY}'"}
+        read = self._read(sql)
+        if self.plans is not None and self._made.isdisjoint(read):
+            tables = {name: self._tables[name] for name in read if name in self._tables}
+            views = {name: self._views[name] for name in read if name in self._views}
+            found = self.plans.ask(sql, settings, tables, views)
+            if found is not None:
+                return found
+        with self.set(sql, settings):
+            return self.run(sql).to_arrow_table()
+
+    def interrupt(self) -> None:
+        """Stop what is being done."""
+        self.cursor.interrupt()
+        if self.plans is not None:
+            self.plans.cursor.interrupt()
 
     def rows(self, statement: CSparqlStatement, instants: int) -> pa.Table:
         settings = SORTING if instants > FEW_INSTANTS else {}
@@ -91,29 +127,26 @@ class Database:
     def make_solutions(self, name: str, statement: EPSparqlStatement) -> None:
         """The same as a table, in any order."""
         columns = ", ".join([*OCCURRENCE[::-1], *statement.columns])
-        with self.set(statement.sql, DETECTING):
+        settings = DETECTING | ({"disabled_optimizers": f"'{SIMPLY}'"} if many_joins(statement.sql) else {})
+        with self.set(statement.sql, settings):
             self.make(name, f"SELECT * FROM (\n{statement.unordered}\n) AS solutions({columns})")
 
     def _answers(self, sql: str, settings: Mapping[str, str]) -> pa.Table:
         try:
-            with self.set(sql, settings):
-                return self.ask(sql)
+            return self.ask(sql, settings)
         except EvaluationError as error:
             if UNKNOWN_FILTER not in str(error):
                 raise
         # A join may tell the scan of the other side what to look for, in a way that Arrow does not know.
         known = settings.get("disabled_optimizers", "''").strip("'")
         without = f"'{','.join(filter(None, (known, 'join_filter_pushdown')))}'"
-        with self.set(sql, {**settings, "disabled_optimizers": without}):
-            return self.ask(sql)
+        return self.ask(sql, {**settings, "disabled_optimizers": without})
 
     @contextmanager
     def set(self, sql: str, settings: Mapping[str, str]) -> Iterator[None]:
         """Have what a statement needs while it runs."""
         if "rheos_sha" in sql:
             hashes.register(self.cursor)
-        if many_joins(sql):
-            settings = {**settings, "disabled_optimizers": f"'{SIMPLY}'"}
         for name, value in settings.items():
             self.run(f"SET {name} = {value}")
         try:
@@ -123,4 +156,46 @@ class Database:
                 self.run(f"RESET {name}")
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        for name in self._read(sql):
+            self._show(name)
+        if self.plans is not None and CHANGES.match(sql):
+            self.plans.clear()
         return run(self.cursor, sql)
+
+    def _read(self, sql: str) -> dict[str, None]:
+        """The names that a statement reads, through views too: each after those that it is made from."""
+        found = dict[str, None]()
+        looked_at = set[str]()
+
+        def look(text: str) -> None:
+            for name in words(text):
+                if name in looked_at:
+                    continue
+                looked_at.add(name)
+                if name in self._views:
+                    look(self._views[name])
+                if name in self._views or name in self._tables or name in self._made:
+                    found[name] = None
+
+        look(sql)
+        return found
+
+    def _show(self, name: str) -> None:
+        """Have a view or a table of Arrow in the cursor."""
+        there = self._there.get(name)
+        if name in self._views:
+            wanted = self._views[name]
+            if there != wanted:
+                run(self.cursor, f"CREATE OR REPLACE TEMP VIEW {name} AS {wanted}")
+                self._there[name] = wanted
+        elif name in self._tables and there is not self._tables[name]:
+            # DuckDB replaces what was registered under the name, but not a view that was created.
+            if isinstance(there, str):
+                run(self.cursor, f"DROP VIEW {name}")
+            self.cursor.register(name, self._tables[name])
+            self._there[name] = self._tables[name]
+
+
+@lru_cache(maxsize=300)
+def words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))

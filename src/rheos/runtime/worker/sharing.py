@@ -91,7 +91,7 @@ class Share:
             buffers[stream] = bench.buffers[stream].part(first, span.until)
         own = replace(bench, buffers=buffers, cache=None)
         try:
-            with limited_cursor(own.database.cursor):
+            with limited_cursor(own.database):
                 yield own
         finally:
             own.close()

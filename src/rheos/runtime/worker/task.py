@@ -75,6 +75,8 @@ class StaticData:
 
     def load(self, tables: Mapping[str, StaticTable], store: Store) -> None:
         """Have these tables, as they are now, and no others."""
+        if self.loaded != {name: table.file for name, table in tables.items()}:
+            self.cache.plans.clear()
         for name in self.loaded.keys() - tables.keys():
             self.connection.execute(f"DROP TABLE {name}")
             del self.loaded[name]
@@ -110,7 +112,7 @@ class Evaluate:
         live = {file.name for found in control.segments.values() for file in found.files}
         store.forget(name for name in store.known() if name not in live)
         rows = sorted(
-            (row for batch in batches for row in batch.to_pylist()),
+            ({"task": 0, **row} for batch in batches for row in batch.to_pylist()),
             key=lambda row: (row["task"], row["stream"], row["part"], row["number"]),
         )
         for task in sorted({row["task"] for row in rows}):

@@ -14,6 +14,7 @@ from rheos.runtime.operator import Family
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.database import Database
+from rheos.runtime.worker.plans import Plans
 
 T = TypeVar("T")
 
@@ -39,9 +40,10 @@ class Workbench:
     told: Callable[[str, str], None] = lambda query, flow: None  # how a family was evaluated
     states: dict[str, pa.Table] = field(default_factory=dict)  # what operators keep from this batch on
     cache: Cache | None = None  # what operators need not find again, if it has all elements
+    plans: Plans | None = None  # statements that need not be planned again
 
     def __post_init__(self) -> None:
-        self.database = Database(self.connection.cursor())
+        self.database = Database(self.connection.cursor(), plans=self.plans)
         self.elements: Mapping[str, pa.Table] = Placed(self.buffers)
         self._rooms: dict[type[Any], Any] = {}
 
@@ -66,7 +68,9 @@ class Workbench:
         """Do without what was made so far: an operator was stopped half-way."""
         # With the cursor goes all that was made in it. After an internal error of DuckDB there is no new one.
         self.database.cursor.close()
-        self.database = Database(self.connection.cursor())
+        if self.plans is not None:
+            self.plans.clear()
+        self.database = Database(self.connection.cursor(), plans=self.plans)
         self.database.run("SELECT 1")
         self._rooms.clear()
 

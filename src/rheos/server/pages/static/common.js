@@ -237,14 +237,17 @@ export function numbers(place, found) {
   });
 }
 
+const RED = 5; // so many seconds behind are not amber any more
+
 // --- health ----------------------------------------------------------------------------------------
 
 again(async () => {
   const shown = byId("health");
   try {
     const found = await (await fetch("/health")).json();
-    shown.dataset.state = found.status;
-    put(shown, { ok: "live" }[found.status] || found.status);
+    const late = found.status === "ok" ? found.behind : undefined;
+    shown.dataset.state = late ? (late < RED ? "degraded" : "failing") : found.status;
+    put(shown, late ? `${seconds(late)} behind` : { ok: "live" }[found.status] || found.status);
     shown.title = found.detail || "";
   } catch {
     shown.dataset.state = "failing";

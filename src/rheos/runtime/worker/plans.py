@@ -1,0 +1,237 @@
+"""Plans: the statements of a worker that DuckDB has planned once and runs again in every micro-batch.
+
+To parse, bind and optimise a statement takes several times as long as to run it on the elements of a short
+window. So a statement that is asked for a second time is prepared. The views that it reads become part of it.
+The tables that it reads are filled anew each time. DuckDB's catalog stays as it is, because DuckDB would plan
+again after a change of that.
+
+DuckDB 1.5 uses statistics of tables for its plans, also where the rows are others when a plan is run. Rows
+would be missing then. So plans are made without statistics, as in later versions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Literal
+
+import duckdb
+import pyarrow as pa
+
+# Of larger tables, a copy takes longer than a plan.
+MOST_ROWS = 50_000
+# So many plans are kept, and so many statements remembered that were asked for once.
+MOST_PLANS = 2000
+MOST_NEW = 500
+# After so many rows were deleted, DuckDB is told to let go of them.
+DELETED_ROWS = 1_000_000
+# Smaller tables are compared with the one before: queries may read the same instants.
+FEW_ROWS = 100
+# What plans are made without: what depends on rows, and what Arrow's tables cannot be asked.
+WITHOUT = ("statistics_propagation", "join_filter_pushdown")
+# What DuckDB replaces by a value when it plans, or has only in the cursor of a batch.
+_OF_ITS_TIME = ("getvariable(", "now()", "rheos_sha")
+# The operators of DuckDB that can be run again, as a test tries. IE_JOIN fails, and DuckDB with it.
+REPEATABLE = frozenset(
+    [
+        "BLOCKWISE_NL_JOIN",
+        "COLUMN_DATA_SCAN",
+        "CROSS_PRODUCT",
+        "CTE",
+        "CTE_SCAN",
+        "DELIM_SCAN",
+        "DUMMY_SCAN",
+        "EMPTY_RESULT",
+        "FILTER",
+        "HASH_GROUP_BY",
+        "HASH_JOIN",
+        "INOUT_FUNCTION",
+        "LEFT_DELIM_JOIN",
+        "NESTED_LOOP_JOIN",
+        "ORDER_BY",
+        "PIECEWISE_MERGE_JOIN",
+        "PROJECTION",
+        "RANGE",
+        "REC_CTE",
+        "RIGHT_DELIM_JOIN",
+        "REC_CTE_SCAN",
+        "SEQ_SCAN",
+        "STREAMING_LIMIT",
+        "STREAMING_WINDOW",
+        "TOP_N",
+        "UNGROUPED_AGGREGATE",
+        "UNION",
+        "UNNEST",
+        "WINDOW",
+    ]
+)
+_BEGIN = re.compile(r"\s*WITH\b(\s+RECURSIVE\b)?")
+
+Key = tuple[object, ...]
+
+
+class Rows:
+    """A table that plans read."""
+
+    def __init__(self, name: str, table: pa.Table, cursor: duckdb.DuckDBPyConnection) -> None:
+        self.name = name
+        self.cursor = cursor
+        self.filled: pa.Table | None = None
+        self._given = table
+        cursor.register(f"given_{name}", self)
+        cursor.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM given_{name} LIMIT 0")
+        cursor.execute(f"PREPARE clear_{name} AS DELETE FROM {name}")
+        cursor.execute(f"PREPARE fill_{name} AS INSERT INTO {name} SELECT * FROM given_{name}")
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """What DuckDB asks for whenever it reads what was given."""
+        return self._given.__arrow_c_stream__(requested_schema)
+
+    def fill(self, table: pa.Table) -> int:
+        """Have the rows of a table, in the place of others: how many these were."""
+        before, self.filled = self.filled, None
+        if before is not table and not (
+            before is not None and len(before) == len(table) <= FEW_ROWS and before.equals(table)
+        ):
+            self._given = table
+            self.cursor.execute(f"EXECUTE clear_{self.name}")
+            self.cursor.execute(f"EXECUTE fill_{self.name}")
+            self._given = table.slice(0, 0)
+        self.filled = table
+        return 0 if before is None or before is table else len(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A prepared statement, and what it reads by the names that statements give to tables."""
+
+    name: str
+    rows: Mapping[str, Rows]
+
+
+@dataclass
+class Plans:
+    """The plans of a worker's database. If `at_once`, a statement is prepared when it is first asked for."""
+
+    connection: duckdb.DuckDBPyConnection
+    at_once: bool = False
+    _known: dict[Key, Plan | Literal["unfit"]] = field(default_factory=dict)  # or it cannot be prepared
+    _new: dict[Key, None] = field(default_factory=dict)  # asked for once, the last ones at the end
+    _rows: dict[tuple[str, pa.Schema], Rows] = field(default_factory=dict)
+    _made: int = 0
+    _deleted: int = 0
+
+    def __post_init__(self) -> None:
+        self.cursor = self.connection.cursor()
+
+    def clear(self) -> None:
+        """Forget all plans, because something has changed in DuckDB's catalog."""
+        if self._known:
+            self.cursor.close()
+            self.cursor = self.connection.cursor()
+            self._known.clear()
+            self._rows.clear()
+            self._deleted = 0
+
+    def ask(
+        self,
+        sql: str,
+        settings: Mapping[str, str],
+        tables: Mapping[str, pa.Table],
+        views: Mapping[str, str],
+    ) -> pa.Table | None:
+        """The rows of a statement that reads these tables and views; None if there is no plan for it. A view
+        comes after those that it is made from."""
+        if any(len(table) > MOST_ROWS for table in tables.values()):
+            return None
+        schemas = sorted(((name, table.schema) for name, table in tables.items()), key=itemgetter(0))
+        key = sql, *settings.items(), *views.items(), *schemas
+        known = self._known.get(key)
+        if known is None and not self._comes_again(key):
+            return None
+        try:
+            if known is None:
+                known = self._known[key] = self._prepared(sql, settings, tables, views)
+            return None if known == "unfit" else self._run(known, tables)
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:
+            self._known[key] = "unfit"  # it may still run as it is, or say what is wrong
+            return None
+
+    def _comes_again(self, key: Key) -> bool:
+        """Whether a statement is worth being prepared."""
+        if self.at_once or key in self._new:
+            self._new.pop(key, None)
+            if len(self._known) >= MOST_PLANS:
+                self.clear()
+            return True
+        if len(self._new) >= MOST_NEW:
+            del self._new[next(iter(self._new))]
+        self._new[key] = None
+        return False
+
+    def _prepared(
+        self,
+        sql: str,
+        settings: Mapping[str, str],
+        tables: Mapping[str, pa.Table],
+        views: Mapping[str, str],
+    ) -> Plan | Literal["unfit"]:
+        if any(word in text for text in (sql, *views.values()) for word in _OF_ITS_TIME):
+            return "unfit"
+        rows = {name: self._rows_of(name, table) for name, table in tables.items()}
+        read = {name: f"SELECT * FROM {found.name}" for name, found in rows.items()} | dict(views)
+        self._made += 1
+        plan = Plan(f"plan_{self._made}", rows)
+        known = settings.get("disabled_optimizers", "''").strip("'")
+        without = ",".join(filter(None, (known, *WITHOUT)))
+        settings = {**settings, "disabled_optimizers": f"'{without}'"}
+        for name, value in settings.items():
+            self.cursor.execute(f"SET {name} = {value}")
+        text = with_views(sql, read)
+        try:
+            if not operators(self.cursor, text) <= REPEATABLE:
+                return "unfit"
+            self.cursor.execute(f"PREPARE {plan.name} AS {text}")
+        finally:
+            for name in settings:
+                self.cursor.execute(f"RESET {name}")
+        return plan
+
+    def _rows_of(self, name: str, table: pa.Table) -> Rows:
+        key = name, table.schema
+        if key not in self._rows:
+            self._rows[key] = Rows(f"rows_{len(self._rows)}", table, self.cursor)
+        return self._rows[key]
+
+    def _run(self, plan: Plan, tables: Mapping[str, pa.Table]) -> pa.Table:
+        self._deleted += sum(rows.fill(tables[name]) for name, rows in plan.rows.items())
+        if self._deleted > DELETED_ROWS:
+            self.cursor.execute("CHECKPOINT temp")
+            self._deleted = 0
+        return self.cursor.execute(f"EXECUTE {plan.name}").to_arrow_table()
+
+
+def operators(cursor: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+    """The operators of the plan that DuckDB has for a statement."""
+    ((_, explained),) = cursor.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
+    found, left = set[str](), json.loads(explained)
+    while left:
+        operator = left.pop()
+        found.add(operator["name"].strip())
+        left += operator["children"]
+    return found
+
+
+def with_views(sql: str, views: Mapping[str, str]) -> str:
+    """A statement with all the views that it reads."""
+    if not views:
+        return sql
+    own = _BEGIN.match(sql)
+    first = "WITH" if own is None else own[0]
+    listed = ", ".join(f"{name} AS NOT MATERIALIZED ({text})" for name, text in views.items())
+    return f"{first} {listed}\n{sql}" if own is None else f"{first} {listed}, {sql[own.end() :]}"
