@@ -118,7 +118,7 @@ class Planned(Database):
     """A place that remembers the plan of what it was asked last."""
 
     def ask(self, sql: str, settings: Mapping[str, str] = NO_SETTINGS) -> pa.Table:
-        with self._set(sql, settings):
+        with self.set(sql, settings):
             self.plan = "".join(row[1] for row in self.run(f"EXPLAIN {sql}").fetchall())
         return super().ask(sql, settings)
 
