@@ -49,6 +49,7 @@ BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
         Benchmark("sparql", ("waiting", "volume")),
+        Benchmark("paths", ("given",)),
         Benchmark("windows", ("windows", "queries", "live", "memory")),
         Benchmark("cqels", ("queries", "sizes", "many", "shapes", "update")),
         Benchmark("events", ("sequence", "average", "classes", "memory")),
