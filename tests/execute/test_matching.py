@@ -14,7 +14,7 @@ from rheos.execute.matching import Matcher
 from rheos.execute.plan import Plan
 
 PREFIX = "PREFIX : <http://ex/> "
-NODES = [f":{letter}" for letter in "abcdefgh"]
+NODES = [f":{letter}" for letter in "abcdefgé"]
 PREDICATES = [":p", ":q", ":r"]
 VARIABLES = ["?x", "?y", "?z", "?w", "?v"]
 CASES = 250
@@ -38,7 +38,7 @@ class Chance(random.Random):
         )
 
     def node(self) -> str:
-        constants = [*NODES[:3], ":n3", ":unknown", ":p"]
+        constants = [*NODES[:2], NODES[-1], ":n3", ":unknown", ":p"]
         return self.choice(VARIABLES) if self.random() < 0.65 else self.choice(constants)
 
     def triple(self) -> str:

@@ -201,9 +201,8 @@ class Matcher:
 
     def triple(self, given: Solutions, pattern: TriplePattern) -> Solutions:
         known = [self.known(given, term) for term in pattern.terms]
-        found = [self.index.s, self.index.p, self.index.o]
         if any(isinstance(value, int) and value == ABSENT for value in known):
-            triples = rows = np.empty(0, np.int64)
+            rows = triples = np.empty(0, np.int64)
         else:
             ranges = self.index.ranges(*known)
             low, high = ranges.low, ranges.high
@@ -213,20 +212,18 @@ class Matcher:
             rows, places = spread(low, high)
             triples = ranges.order.triples[places]
         given = given.take(rows)
-        values: dict[str, Ids] = {}
-        fits = np.ones(len(rows), bool)
-        for term, column, value_known in zip(pattern.terms, found, known, strict=True):
-            value = column[triples]
-            if isinstance(term, Constant):
-                fits &= value == value_known
-            elif term.name in given.columns:
-                fits &= value == given.columns[term.name]
-            elif term.name in values:
-                fits &= value == values[term.name]
-            else:
-                values[term.name] = value
-        grown = replace(given, columns={**given.columns, **values})
-        return grown if fits.all() else grown.take(np.flatnonzero(fits))
+        columns, fits = dict(given.columns), None
+        # An order has told of one term, or of two if one is the predicate. A third is to be compared.
+        told = known[0] is None or known[2] is None
+        for term, value, column in zip(pattern.terms, known, self.index.columns, strict=True):
+            if isinstance(term, Variable) and term.name not in columns:
+                columns[term.name] = column[triples]
+            elif value is None or not told:  # a variable that is twice in the pattern, or one of three
+                other = value if isinstance(value, int) else columns[term.name]  # type: ignore[union-attr]
+                same = column[triples] == other
+                fits = same if fits is None else fits & same
+        grown = replace(given, columns=columns)
+        return grown if fits is None or fits.all() else grown.take(np.flatnonzero(fits))
 
     def path(self, given: Solutions, node: PathPattern) -> Solutions:
         """From an end of which something is known to the other."""

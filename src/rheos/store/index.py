@@ -80,7 +80,11 @@ class TripleIndex:
         _, offsets, text = self.terms.buffers()
         bounds = memoryview(offsets).cast("B")
         self._offsets = bounds.cast("q" if pa.types.is_large_string(self.terms.type) else "i")
-        self._text = memoryview(text)
+        self._text = memoryview(text).cast("B")
+
+    @property
+    def columns(self) -> tuple[Ids, Ids, Ids]:
+        return self.s, self.p, self.o
 
     def id_of(self, term: str) -> int:
         """The number of a term; ABSENT if the graph does not have it."""

@@ -33,6 +33,12 @@ class Indexed:
         self._index: tuple[int, TripleIndex] | None = None
         self._missed: tuple[int, float] = 0, 0.0
 
+    @property
+    def is_due(self) -> bool:
+        """Whether `current` would make an index now."""
+        version = self._graphs.version_of(None)
+        return (self._index is None or self._index[0] != version) and self._pays(version)
+
     def current(self) -> TripleIndex | None:
         """The index of what the graph holds now, if there is one."""
         version = self._graphs.version_of(None)
