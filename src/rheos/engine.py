@@ -302,16 +302,19 @@ class Engine:
 
             return explain(tree, base or self.base, self._stream_names(), chosen)
         algebra = entailing(translate(tree, base or self.base), chosen)
-        plan = optimize(algebra, self.graphs.statistics_for(algebra))
+        plan = Plan(optimize(algebra, self.graphs.statistics_for(algebra)))
         executor = self.executor(execution)
-        statement = compile_query(plan, executor.dialect)
+        statement = plan.statement(executor.dialect)
         parts = {
             "language": "SPARQL 1.1",
             **told(algebra),
             "algebra": show(algebra),
-            "optimised": show(plan),
+            "optimised": show(plan.query),
             "runs": f"{executor.name} ({executor.where})",
         }
+        index = self.graphs.indexed.current() if executor.name == "local" and plan.is_selective else None
+        if index is not None:
+            parts["after the index has matched what it can"] = show(plan.matched(index).query)
         for closure in statement.closures:
             parts[f"first, the view {closure.view}: what these edges reach"] = closure.edges
             if closure.seeds is not None:

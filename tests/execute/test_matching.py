@@ -97,6 +97,7 @@ def test_answers_do_not_depend_on_the_index(
 ) -> None:
     monkeypatch.setattr(matching, "MOST", most)
     monkeypatch.setattr(paths, "MARKS", 200)  # closures of several starts in parts
+    monkeypatch.setattr(paths, "FEW", most // 10)
     chance = Chance(seed)
     data = chance.data()
     whole = 0
@@ -194,3 +195,10 @@ def test_a_long_chain_is_followed_to_its_end(engines: tuple[Engine, Engine]) -> 
     for path, count in (("n0> <next>+ ?o", 600), ("n0> <next>* ?o", 601), ("n600> ^<next>+ ?o", 600)):
         found = engine.query(f"SELECT ?o {{ <http://ex/{path} }}", base="http://ex/")
         assert len(found) == count
+
+
+def test_explain_says_what_the_index_matches(engines: tuple[Engine, Engine]) -> None:
+    query = f"{PREFIX}SELECT ?o {{ :a :p ?o FILTER(?o > 1) }}"
+    for engine, told in zip(engines, (True, False), strict=True):
+        engine.update(f"{PREFIX}INSERT DATA {{ :a :p 1, 2 }}")
+        assert ("matched_1" in engine.explain(query)) == told

@@ -8,6 +8,8 @@ is ten to a hundred times faster.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +71,7 @@ class TripleIndex:
         ids = rank[encoded.indices.to_numpy()]
         #: The predicates, sorted. In keys they have their place among these, so that keys stay small.
         self.predicates = np.sort(ids[2 * size :])
+        self._first_keys = {number: at * self.width for at, number in enumerate(self.predicates.tolist())}
         place = np.searchsorted(self.predicates, ids[2 * size :])[predicates.indices.to_numpy()]
         self.s, self.p, self.o = ids[:size], self.predicates[place], ids[size : 2 * size]
         self.is_node = np.zeros(self.width, bool)
@@ -137,6 +140,21 @@ class TripleIndex:
         keys = self._keys_of(predicate)[0] + nodes
         rows, places = spread(*order.places(keys, keys))
         return rows, (self.o if forward else self.s)[order.triples[places]]
+
+    def neighbours(self, predicate: int, node: int, *, forward: bool) -> Sequence[int]:
+        """The same for one node, of which numpy would make ten times as much work."""
+        order = self._by_predicate_subject if forward else self._by_predicate_object
+        keys, triples, ends = order.keys.data, order.triples, self.o if forward else self.s
+        if predicate not in self._first_keys:
+            return ()
+        key = self._first_keys[predicate] + node
+        low = bisect_left(keys, key)
+        if low == len(keys) or keys[low] != key:
+            return ()
+        if low + 1 == len(keys) or keys[low + 1] != key:
+            return (int(ends[triples[low]]),)
+        found: list[int] = ends[triples[low : bisect_right(keys, key, low)]].tolist()
+        return found
 
     def _keys_of(self, predicate: int | Ids) -> tuple[Ids, Ids]:
         """The lowest and the highest key of a predicate; where it is none, keys that nothing has."""
