@@ -86,6 +86,16 @@ def local_engine() -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
+def indexed_engine() -> Iterator[Engine]:
+    """The same with an index of the default graph from the first query on."""
+    from rheos import Engine
+
+    with Engine(execution="local") as engine:
+        engine.graphs.indexed.patience = 0
+        yield engine
+
+
+@pytest.fixture(scope="session")
 def catalyst_engine(spark: SparkSession) -> Iterator[Engine]:
     """An engine that answers through Spark SQL; whoever uses it clears it first."""
     from rheos import Engine

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from textwrap import indent
 from types import TracebackType
@@ -28,6 +29,7 @@ from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
+from rheos.execute.plan import Plan
 from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
@@ -59,6 +61,10 @@ DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
 
 # With `auto`, static data of at most so many triples is queried in the process, more by Spark.
 LOCAL_TRIPLES = 5_000_000
+
+# So many plans are kept for queries that are asked again, and of texts up to so many characters.
+KNOWN_PLANS = 128
+LONGEST_KNOWN = 10_000
 
 
 def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
@@ -147,6 +153,8 @@ class Engine:
         self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
         self._kafka = kafka
         self._streaming: Streaming | None = None
+        # By the version of the data, whose counts a plan is made by.
+        self._plans = lru_cache(KNOWN_PLANS)(lambda version, *asked: self._plan(*asked))
 
     # --- static data -----------------------------------------------------------------------------
 
@@ -233,25 +241,33 @@ class Engine:
         if the answer takes longer than `timeout` seconds.
         """
         a_dialect(dialect)
+        graphs = tuple(default_graphs), tuple(named_graphs)
+        asked = text, dialect, base or self.base, self._entailment(entailment), *graphs
         with within(timeout):
-            tree = one_shot(parse_text(text, dialect))
-            if default_graphs or named_graphs:
-                tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
-            algebra = entailing(translate(tree, base or self.base), self._entailment(entailment))
-            plan = optimize(algebra, self.graphs.statistics_for(algebra))
-            executor = self.executor(execution)
-            statement = compile_query(plan, executor.dialect)
-            table = executor.run(statement)
-        if isinstance(plan.form, Ask):
+            known = len(text) <= LONGEST_KNOWN
+            plan, prefixes = self._plans(self.graphs.version, *asked) if known else self._plan(*asked)
+            table = self.executor(execution).answer(plan)
+        form = plan.query.form
+        if isinstance(form, Ask):
             return Result.ask(table.num_rows > 0, dataframe=self.dataframe)
-        prefixes = Names.of(tree, base or self.base).prefixes
-        return Result(
-            KINDS[type(plan.form)],
-            statement.columns,
-            table,
-            prefixes=prefixes,
-            dataframe=self.dataframe,
-        )
+        return Result(KINDS[type(form)], plan.columns, table, prefixes=prefixes, dataframe=self.dataframe)
+
+    def _plan(
+        self,
+        text: str,
+        dialect: str,
+        base: str,
+        entailment: str,
+        default_graphs: Sequence[str],
+        named_graphs: Sequence[str],
+    ) -> tuple[Plan, Mapping[str, str]]:
+        """The plan of a one-shot query, and its prefixes."""
+        tree = one_shot(parse_text(text, dialect))
+        if default_graphs or named_graphs:
+            tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
+        algebra = entailing(translate(tree, base), entailment)
+        plan = optimize(algebra, self.graphs.statistics_for(algebra))
+        return Plan(plan), Names.of(tree, base).prefixes
 
     def explain(
         self,
@@ -286,16 +302,19 @@ class Engine:
 
             return explain(tree, base or self.base, self._stream_names(), chosen)
         algebra = entailing(translate(tree, base or self.base), chosen)
-        plan = optimize(algebra, self.graphs.statistics_for(algebra))
+        plan = Plan(optimize(algebra, self.graphs.statistics_for(algebra)))
         executor = self.executor(execution)
-        statement = compile_query(plan, executor.dialect)
+        statement = plan.statement(executor.dialect)
         parts = {
             "language": "SPARQL 1.1",
             **told(algebra),
             "algebra": show(algebra),
-            "optimised": show(plan),
+            "optimised": show(plan.query),
             "runs": f"{executor.name} ({executor.where})",
         }
+        index = self.graphs.indexed.current() if executor.name == "local" and plan.is_selective else None
+        if index is not None:
+            parts["after the index has matched what it can"] = show(plan.matched(index).query)
         for closure in statement.closures:
             parts[f"first, the view {closure.view}: what these edges reach"] = closure.edges
             if closure.seeds is not None:

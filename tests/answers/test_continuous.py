@@ -27,7 +27,7 @@ from rheos.answers.continuous import (
 )
 from rheos.answers.formatter import Formatter
 from rheos.answers.result import Result
-from rheos.answers.writers import json_term
+from rheos.answers.terms import json_term
 from rheos.errors import RheosError
 from rheos.terms import encode
 

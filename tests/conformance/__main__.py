@@ -47,7 +47,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("filter", nargs="*", help="run only tests whose id, name or type contains this")
     parser.add_argument(
-        "--engine", action="append", choices=[*EXECUTIONS, "pyoxigraph"], help="default: both executions"
+        "--engine", action="append", choices=[*EXECUTIONS, "pyoxigraph"], help="default: all executions"
     )
     parser.add_argument("--quiet", action="store_true", help="only the names of failures, no diffs")
     return parser.parse_args(arguments)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from rheos import Engine
 
-EXECUTIONS = ("local", "catalyst")
+# With `indexed`, the execution is local and the default graph has an index from the first query on.
+EXECUTIONS = ("local", "indexed", "catalyst")
 
 
 class Subject(Protocol):
@@ -40,7 +41,10 @@ class Rheos:
         from rheos import Engine
 
         self.name = execution
-        self.engine = engine if engine is not None else Engine(execution=execution, spark=spark)
+        where = "local" if execution == "indexed" else execution
+        self.engine = engine if engine is not None else Engine(execution=where, spark=spark)
+        if execution == "indexed":
+            self.engine.graphs.indexed.patience = 0
 
     def clear(self) -> None:
         self.engine.clear()

@@ -1,4 +1,4 @@
-"""Every W3C test: evaluation on both executions, syntax once."""
+"""Every W3C test: evaluation on all executions, syntax once."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rheos.algebra.rspql import translate_rspql
-from rheos.answers.continuous import json_term, ntriples_term, time_text
+from rheos.answers.continuous import ntriples_term, time_text
+from rheos.answers.terms import json_term
 from rheos.sources.documents import read_document
 from rheos.syntax import parse
 from tests.cli.command import ROOT

@@ -33,6 +33,13 @@ def test_local(trial: Trial, local_engine: Engine) -> None:
     check(trial, Rheos("local", engine=local_engine))
 
 
+@pytest.mark.slow
+@settings(max_examples=max(EXAMPLES // 2, 1))
+@given(trial=trials())
+def test_indexed(trial: Trial, indexed_engine: Engine) -> None:
+    check(trial, Rheos("indexed", engine=indexed_engine))
+
+
 # A query through Spark takes a second, a deep one a minute, and shrinking runs hundreds: only for hunts.
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PHASES = list(Phase) if DEEP else [Phase.explicit, Phase.reuse, Phase.generate]

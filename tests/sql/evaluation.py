@@ -20,6 +20,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DuckDB
 from rheos.sql.functions import hashes
 from rheos.sql.spark import Spark
+from rheos.sql.values import Value
 from rheos.syntax import parse
 from rheos.terms import XSD, encode
 
@@ -67,6 +68,7 @@ class Row:
     shared: dict[str, tuple[str, int]] = field(default_factory=dict)
     sharing: bool = True
     interval: tuple[str, str] | None = None
+    values: dict[str, Value] = field(default_factory=dict)
 
     def column(self, variable: str) -> str | None:
         return variable if variable in self.columns else None

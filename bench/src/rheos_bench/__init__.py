@@ -48,7 +48,8 @@ class Benchmark:
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
-        Benchmark("sparql", ("waiting", "volume")),
+        Benchmark("sparql", ("waiting", "volume", "rows")),
+        Benchmark("paths", ("given",)),
         Benchmark("windows", ("windows", "queries", "memory")),
         Benchmark("cqels", ("queries", "sizes", "many", "shapes", "update")),
         Benchmark("events", ("sequence", "average", "classes", "memory")),

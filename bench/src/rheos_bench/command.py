@@ -22,6 +22,7 @@ app = typer.Typer(
     epilog=examples(
         "rheos bench",
         "rheos bench sparql --triples 100000",
+        "rheos bench paths",
         "rheos bench windows",
         "rheos bench live --only windows",
         "rheos bench start",

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
-from itertools import chain
 from json.encoder import encode_basestring
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +21,8 @@ import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from rheos.algebra.nodes import Kind
+from rheos.answers.cells import concatenated, joined, json_objects, mapped
 from rheos.answers.result import TRIPLE_COLUMNS, Result
-from rheos.answers.writers import json_term
 from rheos.terms import AnyTerm, split_literal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -229,45 +227,22 @@ def ndjson_lines(alike: Alike) -> pa.Array:
     if query.is_graph:
         cells = [mapped(column, _quotable) for column in columns]
         return concatenated(heads, '"triple":"', concatenated(*cells, between=" "), ' ."}\n')
-    cells = [bindings(name, column) for name, column in zip(query.variables, columns, strict=True)]
-    if columns and not columns[0].null_count:
-        # The first is always there: its comma is not.
-        first, *rest = cells[0]
-        without = first[1:] if isinstance(first, str) else pc.utf8_slice_codeunits(first, 1)
-        return concatenated(heads, '"row":{', without, *rest, *chain(*cells[1:]), "}}\n")
-    # Each binding comes with a comma before it, so that an unbound variable leaves none behind.
-    rows = pc.utf8_slice_codeunits(concatenated(*chain(*cells)), 1) if cells else ""
-    return concatenated(heads, '"row":{', rows, "}}\n")
+    return concatenated(heads, '"row":', *json_objects(query.variables, columns), "}\n")
 
 
 def noted_lines(query: QueryInfo, heads: pa.Array, columns: Sequence[pa.ChunkedArray]) -> pa.Array:
     """Lines of a SELECT that has estimates, with their errors, or says which instants it skipped."""
     own = len(query.variables) - len(query.errors) - query.skips
-    cells = chain(*(bindings(name, columns[at]) for at, name in enumerate(query.variables[:own])))
-    rows = pc.utf8_slice_codeunits(concatenated(*cells, ""), 1)
-    ends: list[pa.Array | str] = ["}"]
+    rows = json_objects(query.variables[:own], columns[:own])
+    ends: list[pa.Array | str] = []
     if query.errors:
         found = [mapped(columns[own + at], _error(name)) for at, name in enumerate(query.errors)]
         ends += [',"error":{', pc.utf8_slice_codeunits(concatenated(*found), 1), "}"]
-    lines = concatenated(heads, '"row":{', rows, *ends, "}\n")
+    lines = concatenated(heads, '"row":', *rows, *ends, "}\n")
     if not query.skips:
         return lines
     skipped = columns[-1].combine_chunks().is_valid()
     return pc.if_else(skipped, concatenated(heads, '"skipped":true}\n'), lines)
-
-
-def bindings(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
-    """A variable's part of each row, with a comma before it, in pieces that are to be put together.
-
-    IRIs are JSON as they stand, so a column of nothing else need not be looked at value by value.
-    """
-    if not column.null_count and pc.all(pc.starts_with(column, "<")).as_py():
-        texts = pc.utf8_slice_codeunits(column, 1, -1).combine_chunks().cast(pa.large_string())
-        texts = texts if isinstance(texts, pa.Array) else texts.combine_chunks()
-        letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-        if not np.any((letters == ord('"')) | (letters == ord("\\"))):
-            return [f',{encode_basestring(name)}:{{"type":"uri","value":"', texts, '"}']
-    return [mapped(column, _binding(name))]
 
 
 def nquads_lines(alike: Alike) -> pa.Array:
@@ -280,35 +255,6 @@ def nquads_lines(alike: Alike) -> pa.Array:
 
 def _literal(at: int) -> str:
     return f'"{time_text(at)}"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
-
-
-def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str], null: str = "") -> pa.Array:
-    """A column with each value as its text; each different value is written once."""
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    texts = pa.array([fragment(value) for value in encoded.dictionary.to_pylist()], pa.large_string())
-    return texts.take(encoded.indices).fill_null(null)
-
-
-def concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:
-    """The texts of each row one after the other."""
-    typed = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
-    separator = pa.scalar(between, pa.large_string())
-    return pc.binary_join_element_wise(*typed, separator)
-
-
-def joined(lines: pa.Array) -> bytes:
-    """All the lines as one text: in Arrow they stand one after the other already."""
-    if not len(lines):
-        return b""
-    bounds = np.frombuffer(lines.buffers()[1], np.int64)
-    return bytes(memoryview(lines.buffers()[2])[bounds[lines.offset] : bounds[lines.offset + len(lines)]])
-
-
-def _binding(name: str) -> Callable[[str], str]:
-    key = encode_basestring(name)
-    return lambda term: f",{key}:{json_term(term)}"
 
 
 def _error(name: str) -> Callable[[str], str]:

@@ -14,17 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from rheos.answers import table as tables
+from rheos.answers.cells import concatenated, csv_cells, joined, mapped
 from rheos.answers.continuous import (
     Alike,
     QueryInfo,
-    concatenated,
-    joined,
-    mapped,
     ndjson_lines,
     nquads_lines,
     time_text,
 )
-from rheos.answers.writers import csv_field, csv_term
+from rheos.answers.terms import csv_field
 from rheos.errors import RheosError
 
 Format = Literal["ndjson", "csv", "table", "nquads"]
@@ -130,9 +128,9 @@ class Formatter:
 def csv_lines(alike: Alike) -> pa.Array:
     """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
     query, answered = alike.query, alike.table
-    term: Callable[..., str] = _word if query.kind == "ask" else csv_term
     times = [mapped(answered.column(at), time_text) for at in (1, *(query.interval if query.occurs else ()))]
-    cells = [mapped(column, term) for column in answered.columns[query.times :]]
+    columns = answered.columns[query.times :]
+    cells = [mapped(column, _word) for column in columns] if query.kind == "ask" else map(csv_cells, columns)
     return concatenated(concatenated(alike.names(csv_field), *times, *cells, between=","), "\r\n")
 
 

@@ -29,6 +29,8 @@ GRAPH_FORMATS: Mapping[str, ox.RdfFormat] = {
     "trig": ox.RdfFormat.TRIG,
     "nquads": ox.RdfFormat.N_QUADS,
 }
+# Up to so many rows it is quicker to make each term anew.
+_FEW = 64
 _SHORT_NAMES = {"ttl": "turtle", "nt": "ntriples", "nq": "nquads", "rdf": "rdfxml"}
 
 
@@ -188,7 +190,9 @@ class Result:
         return self.kind in ("construct", "describe")
 
     def _terms(self, name: str) -> list[AnyTerm | None]:
-        """A column as pyoxigraph terms; equal terms are one object."""
+        """A column as pyoxigraph terms; equal terms of many rows are one object."""
+        if len(self.arrow) <= _FEW:
+            return [None if term is None else decode(term) for term in self.arrow[name].to_pylist()]
         encoded = self.arrow[name].combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()

@@ -23,7 +23,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rheos.answers.continuous import QueryInfo, concatenated, mapped, ntriples_term
+from rheos.answers.cells import concatenated, mapped
+from rheos.answers.continuous import QueryInfo, ntriples_term
 from rheos.terms import RDF_LANG_STRING, XSD, XSD_STRING
 
 TYPES: Mapping[str, pa.DataType] = {

@@ -13,11 +13,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
 
-from rheos.terms import XSD, split_literal
+from rheos.answers.cells import concatenated, csv_cells, joined, json_objects, tsv_cells
+from rheos.answers.terms import csv_field
+from rheos.terms import split_literal
 
 Fragment = Callable[[str], str]
 
 _CHUNK_ROWS = 50_000
+_PART_ROWS = 1 << 15
 
 _XML_HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">\n'
@@ -25,33 +28,6 @@ _XML_HEAD = (
 
 # XML 1.0 has no way to write these.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-# The numbers that Turtle writes without quotes, and so may TSV (SPARQL 1.1 CSV and TSV results, section 4).
-_BARE = {
-    f"^^<{XSD}integer>": re.compile(r"[+-]?[0-9]+"),
-    f"^^<{XSD}decimal>": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
-    f"^^<{XSD}double>": re.compile(r"[+-]?([0-9]+\.[0-9]*|\.?[0-9]+)[eE][+-]?[0-9]+"),
-}
-
-_TSV_ESCAPES = str.maketrans(
-    {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
-)
-
-
-def json_term(term: str) -> str:
-    """One term as SPARQL 1.1 JSON results have it."""
-    match term[0]:
-        case "<":
-            return f'{{"type":"uri","value":{encode_basestring(term[1:-1])}}}'
-        case "_":
-            return f'{{"type":"bnode","value":{encode_basestring(term[2:])}}}'
-    lexical, suffix = split_literal(term)
-    value = f'{{"type":"literal","value":{encode_basestring(lexical)}'
-    if not suffix:
-        return value + "}"
-    if suffix[0] == "@":
-        return f'{value},"xml:lang":{encode_basestring(suffix[1:])}}}'
-    return f'{value},"datatype":{encode_basestring(suffix[3:-1])}}}'
 
 
 def xml_term(term: str) -> str:
@@ -70,43 +46,18 @@ def xml_term(term: str) -> str:
     return f"<literal datatype={quoteattr(suffix[3:-1])}>{text}</literal>"
 
 
-def csv_term(term: str) -> str:
-    """One term as SPARQL CSV results have it: its value alone."""
-    match term[0]:
-        case "<":
-            value = term[1:-1]
-        case "_":
-            value = term
-        case _:
-            value = split_literal(term)[0]
-    return csv_field(value)
-
-
-def csv_field(value: str) -> str:
-    if any(mark in value for mark in '",\r\n'):
-        return '"' + value.replace('"', '""') + '"'
-    return value
-
-
-def tsv_term(term: str) -> str:
-    """One term as SPARQL TSV results have it: in Turtle, numbers without quotes."""
-    if term[0] != '"':
-        return term
-    lexical, suffix = split_literal(term)
-    bare = _BARE.get(suffix)
-    if bare is not None and bare.fullmatch(lexical):
-        return lexical
-    return f'"{lexical.translate(_TSV_ESCAPES)}"{suffix}'
-
-
 def write_json(variables: Sequence[str], table: pa.Table) -> str:
     names = ",".join(encode_basestring(name) for name in variables)
-    keys = [encode_basestring(name) + ":" for name in variables]
     rows = (
-        "{" + ",".join(key + cell for key, cell in zip(keys, row, strict=True) if cell) + "}"
-        for row in _rows(variables, table, json_term)
+        b"".join(
+            joined(concatenated(*json_objects(variables, part.columns), ",\n"))
+            for part in _parts(table.select(variables))
+        )
+        if variables
+        else b"{},\n" * table.num_rows
     )
-    return f'{{"head":{{"vars":[{names}]}},"results":{{"bindings":[\n' + ",\n".join(rows) + "\n]}}\n"
+    bindings: str = rows.decode().removesuffix(",\n")
+    return f'{{"head":{{"vars":[{names}]}},"results":{{"bindings":[\n{bindings}\n]}}}}\n'
 
 
 def write_xml(variables: Sequence[str], table: pa.Table) -> str:
@@ -122,13 +73,30 @@ def write_xml(variables: Sequence[str], table: pa.Table) -> str:
 
 
 def write_csv(variables: Sequence[str], table: pa.Table) -> str:
-    rows = (",".join(row) for row in _rows(variables, table, csv_term))
-    return "\r\n".join([",".join(csv_field(name) for name in variables), *rows, ""])
+    return _lines(variables, table, csv_cells, ",", "\r\n", ",".join(map(csv_field, variables)))
 
 
 def write_tsv(variables: Sequence[str], table: pa.Table) -> str:
-    rows = ("\t".join(row) for row in _rows(variables, table, tsv_term))
-    return "\n".join(["\t".join("?" + name for name in variables), *rows, ""])
+    return _lines(variables, table, tsv_cells, "\t", "\n", "\t".join("?" + name for name in variables))
+
+
+def _lines(
+    variables: Sequence[str],
+    table: pa.Table,
+    cells: Callable[[pa.ChunkedArray], pa.Array],
+    between: str,
+    end: str,
+    header: str,
+) -> str:
+    """A line for each row, after that of the names."""
+    if not variables:
+        return header + end * (1 + len(table))
+    lines = (
+        joined(concatenated(concatenated(*map(cells, part.columns), between=between), end))
+        for part in _parts(table.select(variables))
+    )
+    text: str = b"".join(lines).decode()
+    return header + end + text
 
 
 WRITERS: dict[str, Callable[[Sequence[str], pa.Table], str]] = {
@@ -148,6 +116,12 @@ def write_boolean(value: bool, format: str) -> str:
         case "xml":
             return f"{_XML_HEAD}<head/>\n<boolean>{word}</boolean>\n</sparql>\n"
     return word + "\n"
+
+
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
+    """Some rows at a time: memory that is used again is there already, and in the processor's cache."""
+    for start in range(0, table.num_rows, _PART_ROWS):
+        yield table.slice(start, _PART_ROWS)
 
 
 def _rows(variables: Sequence[str], table: pa.Table, fragment: Fragment) -> Iterator[Sequence[str]]:

@@ -14,7 +14,9 @@ from rheos.sql.statement import Statement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from rheos.execute.plan import Plan
     from rheos.store.entailed import Entailments
+    from rheos.store.indexed import Indexed
 
 
 class Graphs(Protocol):
@@ -25,6 +27,14 @@ class Graphs(Protocol):
 
     @property
     def entailments(self) -> Entailments: ...
+
+    @property
+    def indexed(self) -> Indexed | None:
+        """What may have an index of the default graph."""
+
+    @property
+    def commits(self) -> int:
+        """A number that has changed if a change came meanwhile; it is odd while one is being committed."""
 
     def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A cursor of DuckDB that sees all the data."""
@@ -45,6 +55,9 @@ class Executor(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
+
+    def answer(self, plan: Plan) -> pa.Table:
+        """The rows of a query, as of its statement."""
 
     def run(self, statement: Statement) -> pa.Table:
         """The rows of a statement, one string column for each of its `columns`; TimeLimitError if the

@@ -20,6 +20,8 @@ from rheos.sql.statement import Statement
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from rheos.execute.plan import Plan
+
 
 INTERPRETED_TRIPLES = 100_000
 
@@ -45,6 +47,9 @@ class Catalyst:
             closure_view(closure, spark)
         frame = spark.sql(statement.sql)
         return frame.toDF(*statement.columns) if statement.columns else frame
+
+    def answer(self, plan: Plan) -> pa.Table:
+        return self.run(plan.statement(self.dialect))
 
     def run(self, statement: Statement) -> pa.Table:
         from py4j.protocol import Py4JJavaError

@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 import duckdb
+import pyarrow as pa
 
 from rheos import deadline
 from rheos.errors import EvaluationError, ResourceError
@@ -55,14 +57,19 @@ def run(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnectio
         raise failed(error) from error
 
 
-def run_query(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
-    """Run a query that somebody wrote, in a database that others use at the same time."""
+def run_query(
+    cursor: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table] = MappingProxyType({})
+) -> duckdb.DuckDBPyConnection:
+    """Run a query that somebody wrote, in a database that others use at the same time. It may read some
+    tables of terms beside those of the database."""
+    for name, table in tables.items():
+        cursor.register(name, table)
     if "rheos_sha" in sql:
         hashes.register(cursor)
     if not many_joins(sql) and len(sql) < LARGE:
         # `execute`, not `sql`: a relation binds its statement to know its columns, and again to run.
         return run(cursor, sql)
-    try_to_plan(cursor, sql)
+    try_to_plan(cursor, sql, tables)
     if not many_joins(sql):
         return run(cursor, sql)
     with _planned_simply(cursor):
@@ -83,20 +90,26 @@ def _planned_simply(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         _planning.release()
 
 
-def try_to_plan(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Plan a statement in a process of its own, on tables as the cursor's but empty.
+def try_to_plan(
+    cursor: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, pa.Table] = MappingProxyType({})
+) -> None:
+    """Plan a statement in a process of its own, on tables as the cursor's and those given, but empty.
 
     EvaluationError when that cannot be done, TimeLimitError when it takes too long.
     """
     deadline.check()
     tables = [row[0] for row in cursor.execute("SELECT sql FROM duckdb_tables()").fetchall()]
-    views = [row[0] for row in cursor.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()]
+    found = cursor.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    views = [sql for name, sql in found if name not in given]
+    for name, table in given.items():
+        columns = ", ".join(f"{column} VARCHAR" for column in table.column_names)
+        tables.append(f"CREATE TABLE {name} ({columns})")
     asked = {"tables": tables, "views": views, "sql": sql, "without": SIMPLY if many_joins(sql) else ""}
-    with tempfile.TemporaryFile() as given:
-        given.write(json.dumps(asked).encode())
-        given.seek(0)
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(asked).encode())
+        file.seek(0)
         script = str(Path(__file__).with_name("planner.py"))
-        code, said = finished([sys.executable, "-P", script], given)
+        code, said = finished([sys.executable, "-P", script], file)
     if code and not said:
         raise ResourceError("the query is too large: DuckDB falls over when it plans it")
     if code:

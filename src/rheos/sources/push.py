@@ -37,7 +37,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rheos.answers.continuous import concatenated, joined, mapped, ntriples_term, time_text
+from rheos.answers.cells import concatenated, joined, mapped
+from rheos.answers.continuous import ntriples_term, time_text
 from rheos.errors import LoadError
 from rheos.sources.ahead import HOUR, Ahead, without
 from rheos.sources.base import BATCH_BYTES, PART_BYTES, Offset, Part, Source

@@ -19,7 +19,7 @@ from rheos.sql.computed import BooleanValue, NumberValue, TextValue
 from rheos.sql.conditions import FALSE, TRUE, all_of, any_of, negated
 from rheos.sql.temporal import DurationValue
 from rheos.sql.values import ConstantValue, TermValue, Value
-from rheos.sql.views import NULL, Bare, Moment, once
+from rheos.sql.views import NULL, Bare, Moment, TermNumber, once
 
 FOURTEEN_HOURS = 14 * 3600 * 1_000_000
 
@@ -35,8 +35,7 @@ def compare(operator: str, left: Value, right: Value, *, strict: bool = True) ->
     branches = numbers(operator, left, right)
     if left.simple is not None and right.simple is not None:
         branches.append(f"{left.simple} {operator} {right.simple}")
-    if left.truth is not None and right.truth is not None:
-        branches.append(f"{left.truth} {operator} {right.truth}")
+    branches += truths(operator, left, right)
     branches += moments(operator, left, right, strict=strict)
     branches += durations(operator, left, right, strict=strict)
     return coalesce(branches)
@@ -55,9 +54,7 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
     both_simple = left.text and right.text and left.text.suffix is None and right.text.suffix is None
     if both_simple:
         return f"{left.simple} = {right.simple}"
-    branches = numbers("=", left, right)
-    if left.truth is not None and right.truth is not None:
-        branches.append(f"{left.truth} = {right.truth}")
+    branches = numbers("=", left, right) + truths("=", left, right)
     branches += moments("=", left, right, strict=strict) + durations("=", left, right, strict=strict)
     for value, other in ((left, right), (right, left)):
         if isinstance(value, NumberValue | BooleanValue | DurationValue):
@@ -90,9 +87,10 @@ def same_term(left: Value, right: Value, *, strict: bool) -> str:
     for value, other in ((left, right), (right, left)):
         plain = plain_literal(other)
         if value.opaque != FALSE and plain != FALSE:
-            errors.append(all_of([value.opaque, plain]))
+            errors.append(all_of([brief(value.opaque, left, right), brief(plain, left, right)]))
     if left.moment and right.moment and left.moment.kind != right.moment.kind:
-        errors.append(f"{left.moment.kind} = {right.moment.kind}")
+        kinds = (brief(str(moment.kind), left, right) for moment in (left.moment, right.moment))
+        errors.append(" = ".join(kinds))
     elif left.moment and right.moment:
         errors.append(TRUE)
     if not errors:
@@ -111,6 +109,13 @@ def plain_literal(value: Value) -> str:
     return negated(value.tagged)
 
 
+def brief(sql: str, left: Value, right: Value) -> str:
+    """What is read out of one of two variables: a column of its own. A comparison of two variables may be of
+    any kind, so it is long, and in a join it is made for each pair of rows."""
+    both = isinstance(left, TermValue) and isinstance(right, TermValue)
+    return once(left.scope, sql) if both and sql not in (TRUE, FALSE) else sql
+
+
 # --- by kind -------------------------------------------------------------------------------------
 
 
@@ -124,9 +129,15 @@ def numbers(operator: str, left: Value, right: Value) -> list[str]:
     if a.is_exact and b.is_exact and not _too_long(left) and not _too_long(right):
         return branches
     # Where one side is exact, a row that gets here has an inexact value on the other.
-    x = left.inexact if isinstance(left, TermValue) and b.is_exact and not _too_long(right) else a.observed
-    y = right.inexact if isinstance(right, TermValue) and a.is_exact and not _too_long(left) else b.observed
+    x = a.inexact if isinstance(a, TermNumber) and b.is_exact and not _too_long(right) else a.observed
+    y = b.inexact if isinstance(b, TermNumber) and a.is_exact and not _too_long(left) else b.observed
     return [*branches, _doubles(operator, left, right, x, y)]
+
+
+def truths(operator: str, left: Value, right: Value) -> list[str]:
+    if left.truth is None or right.truth is None:
+        return []
+    return [f"{brief(left.truth, left, right)} {operator} {brief(right.truth, left, right)}"]
 
 
 def _doubles(operator: str, left: Value, right: Value, x: str, y: str) -> str:
@@ -163,10 +174,17 @@ def moments(operator: str, left: Value, right: Value, *, strict: bool = True) ->
         return []
     if isinstance(a.kind, int) and isinstance(b.kind, int) and a.kind != b.kind:
         return []
+    a, b = (_brief_moment(side, left, right) for side in (a, b))
     if strict or not (a.bare or b.bare):
         return [_of_one_kind(operator, a, b)]
     plain = (replace(side, micros=side.bare.sql) if side.bare else side for side in (a, b))
     return [_beside(_of_one_kind(operator, *plain), a.bare, b.bare)]
+
+
+def _brief_moment(moment: Moment, left: Value, right: Value) -> Moment:
+    kind = moment.kind if isinstance(moment.kind, int) else brief(moment.kind, left, right)
+    zoned = moment.zoned if isinstance(moment.zoned, bool) else brief(moment.zoned, left, right)
+    return replace(moment, kind=kind, zoned=zoned)
 
 
 def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:

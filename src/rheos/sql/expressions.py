@@ -51,13 +51,9 @@ def _effective(expression: Expression, scope: Scope, strict: bool) -> str:
 def compiled(expression: Expression, scope: Scope) -> Value:
     match expression:
         case Variable(name):
-            column = scope.column(name)
-            if column is None:
-                return ErrorValue(scope)
-            exact = scope.exact(name)
-            if exact is not None:
-                return ShortNumberValue(scope, column, *exact)
-            return NumberTermValue(scope, column) if scope.is_number(name) else TermValue(scope, column)
+            if name not in scope.values:
+                scope.values[name] = _variable(name, scope)
+            return scope.values[name]
         case Constant(value):
             return ConstantValue(scope, value)
         case Exists():
@@ -66,3 +62,13 @@ def compiled(expression: Expression, scope: Scope) -> Value:
             values = [compiled(argument, scope) for argument in arguments]
             return FUNCTIONS[name](scope, *values)
     raise TypeError(f"not an expression: {expression!r}")
+
+
+def _variable(name: str, scope: Scope) -> Value:
+    column = scope.column(name)
+    if column is None:
+        return ErrorValue(scope)
+    exact = scope.exact(name)
+    if exact is not None:
+        return ShortNumberValue(scope, column, *exact)
+    return NumberTermValue(scope, column) if scope.is_number(name) else TermValue(scope, column)

@@ -103,6 +103,7 @@ class Parted(Whole):
     instants_alias: str = field(init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.parts_alias, self.instants_alias = self.compiler.fresh("p"), self.compiler.fresh("i")
 
     @property

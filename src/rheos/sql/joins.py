@@ -6,8 +6,9 @@ it unbound is the general condition paid for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rheos.algebra.expressions import Exists, Expression, Variable
@@ -30,10 +31,12 @@ from rheos.sql.relation import (
     nested,
     select,
 )
+from rheos.sql.shared import Shared
 from rheos.sql.validity import ALWAYS, at_every_instant, intersection, overlap, spread
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
+    from rheos.sql.values import Value
 
 
 def compatible(column: str, left: str, right: str, left_certain: bool, right_certain: bool) -> str:
@@ -70,6 +73,11 @@ class Pair:
     context: Context
     compiler: Compiler
     longest: int | None = None  # of the texts that a condition may repeat
+    values: dict[str, Value] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._of_left = Shared(self.left_alias, self.compiler)
+        self._of_right = Shared(self.right_alias, self.compiler)
 
     @classmethod
     def of(cls, left: Relation, right: Relation, context: Context, compiler: Compiler) -> Pair:
@@ -141,8 +149,6 @@ class Pair:
         named = ((value(name), self.compiler.column(name)) for name in self.variables)
         return keys + [sql if sql.endswith(f".{column}") else f"{sql} AS {column}" for sql, column in named]
 
-    # A join has no place below it where both sides are seen, so nothing is shared in its condition.
-
     def column(self, variable: str) -> str | None:
         outer = self.context.environment.get(variable)
         if variable in self.variables:
@@ -188,16 +194,25 @@ class Pair:
         return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
 
     def share(self, sql: str) -> str:
+        """What is about one side is a column of it. A join has no place below it where both are seen, so what
+        is about both is repeated."""
+        of_left, of_right = (self._tells_of(alias, sql) for alias in (self.left_alias, self.right_alias))
+        if of_left != of_right:
+            return (self._of_left if of_left else self._of_right).share(sql)
         if self.longest is not None and len(sql) > self.longest:
             raise TooLong
         return sql
+
+    def _tells_of(self, alias: str, sql: str) -> bool:
+        """Whether a text may have a column of this side; a constant may look like one."""
+        return re.search(rf"\b{alias}\.", sql) is not None
 
     def exists(self, exists: Exists) -> str:
         raise AssertionError("left_join compiles a condition with EXISTS in another way")
 
     def source(self, how: str, conditions: Sequence[str]) -> str:
-        left = nested(self.left.sql, self.left_alias)
-        right = nested(self.right.sql, self.right_alias)
+        left = self._of_left.added_to(nested(self.left.sql, self.left_alias), *conditions)
+        right = self._of_right.added_to(nested(self.right.sql, self.right_alias), *conditions)
         if not conditions and how == "JOIN":
             return f"{left} CROSS JOIN {right}"
         return f"{left} {how} {right}\nON {all_of(conditions)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,11 +13,11 @@ from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.exists import mark
 from rheos.sql.relation import OCCURRENCE, Relation, nested, select
+from rheos.sql.shared import Shared
 
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
-
-SHARED = re.compile(r"\bshared_\d+\b")
+    from rheos.sql.values import Value
 
 
 @dataclass
@@ -33,10 +32,14 @@ class Rows:
     context: Context
     compiler: Compiler
     alias: str
-    shared: dict[str, str] = field(default_factory=dict)
+    shared: Shared = field(init=False)
+    values: dict[str, Value] = field(default_factory=dict, init=False)
     marks: dict[Exists, str] = field(default_factory=dict)
     mark_joins: list[str] = field(default_factory=list)
     mark_columns: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shared = Shared(self.alias, self.compiler)
 
     @property
     def dialect(self) -> Dialect:
@@ -69,9 +72,7 @@ class Rows:
         return f"{self.alias}.{start}", f"{self.alias}.{end}"
 
     def share(self, sql: str) -> str:
-        if sql not in self.shared:
-            self.shared[sql] = self.compiler.fresh("shared")
-        return f"{self.alias}.{self.shared[sql]}"
+        return self.shared.share(sql)
 
     def exists(self, exists: Exists) -> str:
         if exists not in self.marks:
@@ -84,29 +85,12 @@ class Rows:
 
     def source(self, *uses: str) -> str:
         """The relation as an item of FROM, with those of the shared columns beside its own that the texts in
-        `uses` need; one that needs another stands a level above it."""
-        expressions = {name: sql for sql, name in self.shared.items()}
-        level_of: dict[str, int] = {}
-
-        def place(text: str) -> int:
-            """Give a level to all that a text needs, and say which is the first above them."""
-            needed = [name for name in SHARED.findall(text) if name in expressions]
-            for name in needed:
-                if name not in level_of:
-                    level_of[name] = place(expressions[name])
-            return max((level_of[name] + 1 for name in needed), default=0)
-
-        levels: list[list[str]] = [[] for _ in range(max(map(place, uses), default=0))]
-        for name, level in level_of.items():
-            levels[level].append(f"{expressions[name]} AS {name}")
+        `uses` need."""
         source = nested(self.relation.sql, self.alias)
         if self.marks:
             marked = [f"{self.alias}.*", *self.mark_columns]
             source = nested(select(marked, "\n".join((source, *self.mark_joins))), self.alias)
-        for columns_of_level in levels:
-            columns = ",\n  ".join((f"{self.alias}.*", *columns_of_level))
-            source = nested(f"SELECT {columns}\nFROM {source}", self.alias)
-        return source
+        return self.shared.added_to(source, *uses)
 
     def columns(self, variables: Sequence[str] | None = None) -> list[str]:
         """Keys, interval, the given variables (all, if none are given) and hidden columns, for a SELECT."""

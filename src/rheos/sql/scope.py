@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rheos.algebra.expressions import Exists
     from rheos.sql.dialect import Dialect
+    from rheos.sql.values import Value
 
 
 class Scope(Protocol):
@@ -14,6 +15,10 @@ class Scope(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The variables that were compiled before: what is read out of them is printed once."""
 
     def column(self, variable: str) -> str | None:
         """The SQL of the column that holds a variable's term; None where nothing can bind it."""

@@ -160,11 +160,6 @@ class TermValue(Value):
         return TermNumber(self.scope, self._term)
 
     @cached_property
-    def inexact(self) -> str:
-        """The value of a number whose exact value is NULL: cheaper than `number.approx`."""
-        return decode.inexact(self.dialect, self._term)
-
-    @cached_property
     def text(self) -> Text | None:
         d, term = self.dialect, self._term
         return Text(decode.text_lexical(d, term), decode.text_suffix(d, term))

@@ -31,6 +31,7 @@ from rheos.store import parallel, tables, views
 from rheos.store.changes import Changes
 from rheos.store.documents import Document, documents, shown
 from rheos.store.entailed import Entailments
+from rheos.store.indexed import Indexed
 from rheos.store.reader import SCHEMA, read
 from rheos.store.revision import Reading, Revision
 from rheos.terms import iri
@@ -64,7 +65,10 @@ class StaticGraphs:
         self._versions: dict[str | None, int] = {}
         self._named_version = 0
         self._statistics: tuple[int, Statistics] | None = None
+        self._commits = 0
+        self._size: tuple[int, int] | None = None
         self.entailments = Entailments(self)
+        self.indexed = Indexed(self)
 
     # --- what queries read -------------------------------------------------------------------------
 
@@ -104,8 +108,11 @@ class StaticGraphs:
     @property
     def size(self) -> int:
         """The number of triples in all graphs."""
-        with self._tables.snapshot() as cursor:
-            return tables.size(cursor) + self._large.size
+        version = self._version
+        if self._size is None or self._size[0] != version:
+            with self._tables.snapshot() as cursor:
+                self._size = version, tables.size(cursor) + self._large.size
+        return self._size[1]
 
     @property
     def graph_names(self) -> list[str]:
@@ -150,6 +157,11 @@ class StaticGraphs:
     def named_version(self) -> int:
         """A number that grows whenever any named graph does so: for what reads all of them, as GRAPH ?g."""
         return self._named_version
+
+    @property
+    def commits(self) -> int:
+        """A number that has changed if a change came meanwhile; it is odd while one is being committed."""
+        return self._commits
 
     # --- changes -----------------------------------------------------------------------------------
 
@@ -242,29 +254,34 @@ class StaticGraphs:
         """
         with self._changing:
             before = self._large
-            with self._tables.transaction() as cursor:
-                revision = Revision(self, cursor, before, self._numbers)
-                try:
-                    yield revision
-                    if self._changes is not None:
-                        self._changes.write(revision.changes, next(self._numbers))
-                except BaseException:
-                    revision.large.release(before)
-                    raise
-                finally:
-                    revision.close()
-            self._large = revision.large
-            # After the change: what a reader keeps under a version is never older than the version.
-            if revision.touched:
-                self._version += 1
-            for graph in revision.changed:
-                self._versions[graph] = self._version
-            if revision.changed - {None}:
-                self._named_version = self._version
+            try:
+                with self._tables.transaction() as cursor:
+                    revision = Revision(self, cursor, before, self._numbers)
+                    try:
+                        yield revision
+                        if self._changes is not None:
+                            self._changes.write(revision.changes, next(self._numbers))
+                    except BaseException:
+                        revision.large.release(before)
+                        raise
+                    finally:
+                        revision.close()
+                    self._commits |= 1
+                self._large = revision.large
+                # After the change: what a reader keeps under a version is never older than the version.
+                if revision.touched:
+                    self._version += 1
+                for graph in revision.changed:
+                    self._versions[graph] = self._version
+                if revision.changed - {None}:
+                    self._named_version = self._version
+            finally:
+                self._commits += self._commits % 2
             before.release(self._large)
 
     def close(self) -> None:
         self.entailments.close()
+        self.indexed.clear()
         self._views.clear()
         self._large.release()
         self._large = views.Large()

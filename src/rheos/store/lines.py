@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
+from rheos.pieces import Positions
 from rheos.store import cutting
-from rheos.store.cutting import Positions
 from rheos.terms import RDF, XSD_STRING, encode
 
 Term = str | None

@@ -115,6 +115,14 @@ class Revision:
         """Those of the graphs before the change: updates look at what is there, not at what is entailed."""
         return self._graphs.entailments
 
+    @property
+    def indexed(self) -> None:
+        """There is no index of what is not committed."""
+
+    @property
+    def commits(self) -> int:
+        return 0
+
     def has(self, graph: str | None) -> bool:
         """Whether there is such a graph; it may be empty."""
         return graph is None or self._writer.has(graph) or graph in self.large.graphs
