@@ -59,7 +59,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Settings]:
 
 def test_without_a_name_only_what_takes_minutes(started: dict[str, Settings]) -> None:
     assert called("bench").status == 0
-    names = ["sparql", "paths", "windows", "cqels", "events", "server", "mapping", "city", "start"]
+    names = ["sparql", "paths", "windows", "cqels", "events", "overload", "server", "mapping", "city", "start"]
     assert list(started) == names
     assert called("bench", "--full").status == 0
     assert list(started) == list(BENCHMARKS)
