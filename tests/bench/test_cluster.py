@@ -39,6 +39,7 @@ with cluster(2, Path(sys.argv[1])) as spark:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 def test_a_cluster_of_two_workers_starts_and_ends(tmp_path: Path) -> None:
     """It ends also if the benchmark is ended by SIGTERM."""
@@ -82,6 +83,7 @@ def test_the_table_compares_medians() -> None:
     assert cells == ["too short", "too short", "", "≥ 1.6", "missed", "12.00 s / 10.00 s"]
 
 
+@pytest.mark.slow
 def test_a_quick_run_of_the_join(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_query_is_stopped_and_started(page: Page, site: Site) -> None:
     expect(page.locator("#count")).to_contain_text("waiting")
 
 
+@pytest.mark.slow
 def test_a_stream_and_a_moment_of_it(page: Page) -> None:
     page.goto("/page/tolls")
     grows(page, "#numbers div:nth-child(5) strong")

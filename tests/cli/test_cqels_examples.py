@@ -44,6 +44,7 @@ def test_as_a_user_runs_it() -> None:
     ALL[PROCESS].check(lines(outcome.out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ALL if name != PROCESS])
 def test_reports(name: str, spark: SparkSession) -> None:
     answers = ALL[name].check_engine(spark)

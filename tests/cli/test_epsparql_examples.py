@@ -37,6 +37,7 @@ def test_as_a_user_runs_it() -> None:
     ALL[PROCESS].check(lines(outcome.out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "name"), [key for key in ALL if key != PROCESS])
 def test_reports(folder: str, name: str, spark: SparkSession) -> None:
     answers = ALL[folder, name].check_engine(spark)

@@ -158,6 +158,7 @@ def test_explain_shows_the_plan_and_runs_nothing() -> None:
     assert "Anna" not in outcome.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_spark_from_outside_is_quiet() -> None:
     outcome = rheos("query", "-q", NAMES, "--data", CITY, "--execution", "catalyst")

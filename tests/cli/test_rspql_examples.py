@@ -24,6 +24,7 @@ def test_what_is_expected_is_what_the_reference_reports(name: str) -> None:
     assert ALL[name].expected.read_text(encoding="utf-8") == expected(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_reports(name: str, spark: SparkSession) -> None:
     example = ALL[name]

@@ -23,6 +23,7 @@ PATIENCE = 240  # seconds; Spark starts, and tests share the machine
 pytestmark = pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 
 
+@pytest.mark.slow
 def test_standard_input_is_answered_while_it_flows() -> None:
     process = subprocess.Popen(
         [*COMMAND, "--stream", f"{STREAM}=-"],
@@ -43,6 +44,7 @@ def test_standard_input_is_answered_while_it_flows() -> None:
     assert err == b""
 
 
+@pytest.mark.slow
 def test_elements_far_ahead_of_the_clock_move_nothing() -> None:
     far = ELEMENTS[0].replace("2026-", "9000-")
     done = subprocess.run(
@@ -57,6 +59,7 @@ def test_elements_far_ahead_of_the_clock_move_nothing() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_followed_file_that_is_truncated_is_named(tmp_path: Path) -> None:
     path = tmp_path / "1.nq"
     path.write_text("".join(ELEMENTS))
@@ -76,6 +79,7 @@ def test_a_followed_file_that_is_truncated_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in err.decode()
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough(tmp_path: Path) -> None:
     (tmp_path / "tolls.nq").write_text("".join(ELEMENTS))
     reader, writer = os.pipe()
@@ -90,6 +94,7 @@ def test_a_reader_that_has_enough(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_that_follows_a_directory(tmp_path: Path) -> None:
     (tmp_path / "1.nq").write_text("".join([*ELEMENTS, "not an element\n"]))
     process = subprocess.Popen(
@@ -108,6 +113,7 @@ def test_ctrl_c_ends_a_run_that_follows_a_directory(tmp_path: Path) -> None:
     assert err.decode() == ("1 element went to the dead letters: 1 bad; --dead-letters FILE keeps them\n")
 
 
+@pytest.mark.slow
 def test_on_a_terminal_figures_stand_below_the_tables(tmp_path: Path) -> None:
     (tmp_path / "tolls.nq").write_text("".join(ELEMENTS))
     reader, writer = pty.openpty()

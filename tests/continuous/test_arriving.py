@@ -51,12 +51,14 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(10))
 def test_agrees_with_all_combinations(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):
         compare(seed, tmp_path, graphs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(4, 1))
 def test_static_data_that_changes(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):

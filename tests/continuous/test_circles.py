@@ -146,6 +146,7 @@ def circles(chance: random.Random) -> dict[Way, list[Query]]:
 READERS = [("?a", M, "?b"), ("?a", N, "?b")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["at once", "on trial", "end by end"])
 def test_every_way_to_a_fixpoint(chosen: Way, graphs: StaticGraphs, tmp_path: Path) -> None:
     said = 0

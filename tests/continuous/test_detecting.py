@@ -194,6 +194,7 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(8))
 def test_agrees_with_sets_of_mappings(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(40 * block, 40 * block + 40):

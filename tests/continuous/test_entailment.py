@@ -138,6 +138,7 @@ def compare(
     assert test_evaluation.evaluated(found, evaluation, with_derivations, spans, filled) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
 def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
@@ -171,12 +172,14 @@ def arriving(seed: int, changes: bool) -> arrival_cases.Case:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(4, 1))
 def test_elements_have_what_they_entail(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):
         check(arriving(seed, changes=False), seed, tmp_path, graphs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(2, 1))
 def test_a_schema_that_changes(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     for seed in range(20 * block, 20 * block + 20):

@@ -121,6 +121,7 @@ def test_sessions(text: Text, seed: int, graphs: StaticGraphs) -> None:
     compare(text, seed, graphs, cuts=6, sessions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(4, 1))
 def test_conditions_on_both_sides(block: int, graphs: StaticGraphs) -> None:
     for seed in range(40 * block, 40 * block + 40):

@@ -275,6 +275,7 @@ def graphs() -> StaticGraphs:
     return StaticGraphs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(6))
 def test_as_each_of_its_members_alone(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     answered = 0
@@ -325,6 +326,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_of_families(shape: str, graphs: StaticGraphs, tmp_path: Path) -> None:
     chance = random.Random(shape)

@@ -49,6 +49,7 @@ def test_csparql(text: Text, seed: int, graphs: StaticGraphs) -> None:
     test_evaluation.compare(text, seed, graphs, shards=SHARDS)
 
 
+@pytest.mark.slow
 def test_most_queries_of_csparql_can_be_sharded(graphs: StaticGraphs) -> None:
     texts = [random_text(random.Random(seed)) for seed in range(20)]
     sharded = [test_evaluation.compare(text, 0, graphs, shards=SHARDS) for text in [*texts, *MORE]]
@@ -63,6 +64,7 @@ def test_cqels(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     assert sum(found) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(4, 1))
 def test_epsparql(block: int, graphs: StaticGraphs, tmp_path: Path) -> None:
     seeds = range(40 * block, 40 * block + 40)

@@ -117,6 +117,7 @@ def test_one_shot(engine: rheos.Engine) -> None:
     run()
 
 
+@pytest.mark.slow
 def test_operators(engine: rheos.Engine) -> None:
     for names in HARD:
         check(names, engine.query(joined(names)).rows)

@@ -145,6 +145,7 @@ def compare(seed: int, static: StaticGraphs) -> None:
     assert given == expected, written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", spread(4, 2))
 def test_agrees_with_sets_of_mappings(block: int, static: StaticGraphs) -> None:
     for seed in range(21 * block, 21 * block + 21):

@@ -33,6 +33,7 @@ def elements(chunks: list[Chunk]) -> list[tuple[str, int]]:
     return [(row["o"].partition("^")[0], row["time"]) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), [("s.ndjson", NDJSON), ("s.jsonl", NDJSON), ("s.csv", CSV)])
 @pytest.mark.parametrize("part", [100, 1 << 30])
 def test_lines_are_cut_at_any_byte(tmp_path: Path, name: str, text: str, part: int) -> None:

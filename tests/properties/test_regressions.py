@@ -315,6 +315,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("execution", ["local", "catalyst"])
 def test_case(execution: str, case: Case, request: pytest.FixtureRequest) -> None:

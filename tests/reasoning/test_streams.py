@@ -76,6 +76,7 @@ QUESTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_rule_in_each_language(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "s.nq"
     file.write_text(ELEMENTS)
@@ -141,6 +142,7 @@ def test_a_window_and_its_static_part_are_one_set(engine: Engine, tmp_path: Path
     assert told(times) == [(10, ["a 2026-01-01T00:00:04Z", "c 2026-01-01T00:00:05Z"])]
 
 
+@pytest.mark.slow
 def test_a_schema_that_changes_while_streams_flow(engine: Engine, tmp_path: Path) -> None:
     engine.load(data=TURTLE + ":Dog rdfs:subClassOf :Animal .", format="turtle")
     engine.add_stream(STREAM, tmp_path, follow=True)

@@ -52,6 +52,7 @@ def told(answer: Answer) -> tuple[int, list[str]]:
     return round(answer.at.timestamp() * 1e6), sorted(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
     [(1, None, 30, 0), (1, None, 20, 1), (2, "time", 3, 2), (2, "variable", 20, 3)],

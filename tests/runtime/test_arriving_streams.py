@@ -117,6 +117,7 @@ def test_derived_streams_between_the_languages(spark: SparkSession, file: Path, 
         assert {engine.metrics.queries[name].execution for name in engine.metrics.queries} == {"task"}
 
 
+@pytest.mark.slow
 def test_a_variable_for_streams(engine: Engine, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "t.nq"
     other.write_text(lines([("a", "p", "z", 3), ("d", "p", "z", 12)]))

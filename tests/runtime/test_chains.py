@@ -89,6 +89,7 @@ def in_batches(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", spread(120, 30))
 def test_random_chains_of_three_queries(seed: int) -> None:
     chance = random.Random(seed)

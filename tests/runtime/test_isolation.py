@@ -166,6 +166,7 @@ def test_a_character_that_sql_cannot_have(where: str) -> None:
     assert of(found, "odd") == EXPECTED
 
 
+@pytest.mark.slow
 def test_what_a_policy_of_consumption_keeps_has_the_same_name_in_every_process() -> None:
     script = """
 from tests.runtime.batches import Batches

@@ -297,6 +297,7 @@ def put_file(folder: Path, number: int, text: str) -> None:
     os.utime(path, (NEW_YEAR + number, NEW_YEAR + number))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_two_partitions_do_not_make_each_other_late(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     folder = tmp_path / "in"
@@ -326,6 +327,7 @@ def round_robin(folder: Path, number: int, partitions: int, files: int) -> None:
         put_file(folder, part * partitions + partition, "".join(row(n, n / 100, partition) for n in numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_messages_sent_round_robin_are_answered_as_those_of_a_file(
     spark: SparkSession, tmp_path: Path, shards: int
@@ -347,6 +349,7 @@ def test_messages_sent_round_robin_are_answered_as_those_of_a_file(
     assert found[0][1] >= 5
 
 
+@pytest.mark.slow
 def test_partitions_of_a_source_keep_their_numbers_beside_other_streams(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -379,6 +382,7 @@ def test_partitions_of_a_source_keep_their_numbers_beside_other_streams(
         assert [sum(int(r["n"]) for r in rows) for _, rows in reported(handle)][2:98] == [20] * 96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_partition_of_a_dataframe_that_goes_idle(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     folder = tmp_path / "in"

@@ -74,6 +74,7 @@ def rows(answer: Answer) -> Counter[tuple[object, ...]]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
     [(1, None, 20, 0), (1, None, 20, 1), (2, "time", 4, 2), (2, "variable", 20, 3)],

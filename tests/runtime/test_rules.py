@@ -106,6 +106,7 @@ def test_a_circle_through_what_is_entailed(opened: Opened, shards: int) -> None:
     assert none.results == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["one", "variable"])
 def test_rules_that_are_shared_out(opened: Opened, way: str) -> None:
     """All is about one who does something, and in tasks of their own for each of those."""
@@ -121,6 +122,7 @@ def test_rules_that_are_shared_out(opened: Opened, way: str) -> None:
     assert handle.metrics.sharding == way
 
 
+@pytest.mark.slow
 def test_nothing_comes_between(opened: Opened, shards: int) -> None:
     engine = opened(DOOR, shards=shards)
     sides = "{ ?from :opens ?door }", "{ ?to :closes ?door }"
@@ -135,6 +137,7 @@ def test_nothing_comes_between(opened: Opened, shards: int) -> None:
     assert found == [("b", "x"), ("c", "z")]
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_a_checkpoint(opened: Opened, shards: int, tmp_path: Path) -> None:
     """What was derived, and what was used, is known to the run that goes on."""
     found: list[Answer] = []
@@ -159,6 +162,7 @@ def test_it_goes_on_from_a_checkpoint(opened: Opened, shards: int, tmp_path: Pat
     assert together == TOGETHER["CHRONOLOGICAL"]
 
 
+@pytest.mark.slow
 def test_rules_without_end_are_cut_off_and_the_others_go_on(
     opened: Opened, shards: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,6 +196,7 @@ TOGETHER = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", TOGETHER)
 def test_what_goes_together(policy: str, opened: Opened, shards: int) -> None:
     engine = opened(DOOR, shards=shards)

@@ -48,6 +48,7 @@ def objects(chunks: list[Chunk]) -> list[str]:
 EXPECTED = [f"<http://ex/o{n}>" for n in range(1000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 100, 1000, 77_777, 1 << 30])
 @pytest.mark.parametrize("part", [50, 1234, 1 << 30])
 def test_a_file_is_the_same_however_it_is_cut(tmp_path: Path, most: int, part: int) -> None:

@@ -137,6 +137,7 @@ BOTH = f"""REGISTER QUERY both AS {PREFIX} SELECT ?o ?x FROM STREAM <{STREAM}> [
     FROM STREAM <http://ex/t> [RANGE 10s STEP 10s] WHERE {{ {{ ?s :p ?o }} UNION {{ ?s :q ?x }} }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_stream_that_is_reset_is_as_new(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     log = PushLog(tmp_path / "log", ahead=None)

@@ -120,6 +120,7 @@ def test_windows_are_reported_as_they_end(spark: SparkSession, file: Path, way: 
         assert engine.metrics.streams[STREAM].read == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("datatype", ["decimal", "double"])
 def test_sums_of_doubles_are_not_put_together_from_shards(
     spark: SparkSession, tmp_path: Path, datatype: str
@@ -499,6 +500,7 @@ def test_the_last_answers_are_kept(engine: Engine, tmp_path: Path) -> None:
     assert usual.results[-1].rows == every.results[-1].rows
 
 
+@pytest.mark.slow
 def test_nothing_is_left_in_the_store_that_no_record_names(spark: SparkSession, tmp_path: Path) -> None:
     """Segments come and go, also within one batch, and for several groups of queries."""
     happens = [(f"s{n % 7}", "p", f"o{n}", n / 4) for n in range(4000)]

@@ -228,6 +228,7 @@ def test_what_takes_too_long_says_so(busy: httpx.Client) -> None:
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 def test_a_signal_ends_a_server_that_is_busy(tmp_path: Path) -> None:
     data = "".join(f"<{EX}{n % 50}> <{EX}p{n % 7}> <{EX}{n * 7 % 50}> .\n" for n in range(1000))

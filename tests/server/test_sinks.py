@@ -35,6 +35,7 @@ def life(config: Config, spark: SparkSession) -> Iterator[City]:
         yield City(host, http)
 
 
+@pytest.mark.slow
 def test_sinks_of_a_server(spark: SparkSession, tmp_path: Path) -> None:
     with receiving(down=True) as receiver, receiving() as other:
         written = {

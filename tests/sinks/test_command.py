@@ -40,6 +40,7 @@ def run(arguments: list[str]) -> Outcome:
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.mark.slow
 @needs_java
 def test_each_query_has_its_own_csv_beside_other_sinks(tmp_path: Path) -> None:
     stream = written(tmp_path / "tolls.nq", 60)
@@ -59,6 +60,7 @@ def test_each_query_has_its_own_csv_beside_other_sinks(tmp_path: Path) -> None:
     assert "takes no answers now, and they wait: it answers 503" in done.err
 
 
+@pytest.mark.slow
 @needs_java
 def test_a_file_beside_a_sink_and_one_shot_queries(tmp_path: Path) -> None:
     """The first file has all answers in one order; what has no stream is in it too."""
@@ -72,6 +74,7 @@ def test_a_file_beside_a_sink_and_one_shot_queries(tmp_path: Path) -> None:
     assert in_file(tmp_path / "b" / "counts.ndjson") == plain(line for line in lines if "at" in line)
 
 
+@pytest.mark.slow
 @needs_java
 @pytest.mark.parametrize("full", ["stop", "drop"])
 def test_a_sink_that_is_down_at_the_end(tmp_path: Path, full: str) -> None:

@@ -27,6 +27,7 @@ def engine(spark: SparkSession, tmp_path: Path) -> Engine:
     return engine
 
 
+@pytest.mark.slow
 def test_every_sink_has_all_answers(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
     """A file, Parquet and a function get what the handle got."""
     frames: list[tuple[int, list[Any]]] = []

@@ -187,6 +187,7 @@ def engine(spark: SparkSession) -> Any:
         yield made
 
 
+@pytest.mark.slow
 def test_three_skewed_partitions_give_what_a_file_gives(
     kafka: Kafka, spark: SparkSession, engine: Engine, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_pyoxigraph(aggregate: str, values: str, expected: str, other: str | Non
     assert other == "*" or same_value(found, other or expected)
 
 
+@pytest.mark.slow
 def test_spark(catalyst_engine: Engine) -> None:
     """All of them in one query: a job for each would take long."""
     parts = [

@@ -33,6 +33,7 @@ def test_duckdb(duckdb: Evaluator, name: str, folded: bool) -> None:
     check(cases(name), duckdb, folded=folded)
 
 
+@pytest.mark.slow
 @each_table
 @pytest.mark.parametrize(
     ("ansi", "folded"),

@@ -108,6 +108,7 @@ def test_beside_a_constant(duckdb: Evaluator, constant: str) -> None:
         assert [shown(term) for term in terms] == expected, span.term
 
 
+@pytest.mark.slow
 def test_spark(by_spark: Evaluator) -> None:
     check_durations(by_spark, pairs(3, 300))
     check_durations(by_spark, pairs(4, 100), sharing=False)

@@ -69,6 +69,7 @@ def test_graphs_come_and_go(local: rheos.Engine) -> None:
     assert not local.query("ASK { GRAPH <a:new> {} }").boolean
 
 
+@pytest.mark.slow
 def test_spark(spark: SparkSession, local: rheos.Engine) -> None:
     """The other dialect gives the same, many patterns in one query because a query takes long."""
     engine = loaded(rheos.Engine(spark, execution="catalyst"))

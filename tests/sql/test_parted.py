@@ -222,6 +222,7 @@ def test_a_sum_of_doubles_depends_on_nothing_but_the_doubles() -> None:
     assert len(found) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_spark_agrees(spark: SparkSession, seed: int) -> None:
     chance = random.Random(seed)

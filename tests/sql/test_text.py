@@ -79,6 +79,7 @@ def test_sums_and_comparisons_stay_short_where_nothing_can_be_shared(dialect: Di
     assert len(expressions.condition(expression("?a + ?b + ?c + ?x + ?y > 5"), row)) < 120_000
 
 
+@pytest.mark.slow
 def test_a_filter_may_take_null_for_false(duckdb: Evaluator) -> None:
     source = Expressions(Random(11))
     nodes = [expression(source.boolean(3)) for _ in range(300)]

@@ -97,6 +97,7 @@ print(sorted(path.name for path in pathlib.Path().iterdir()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_an_own_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -148,6 +148,7 @@ def at_depth(frames: int, action: Callable[[], object]) -> object:
 SLOW = ("keys", "equals", "equalsoptional", "aggregations")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in CHAINS if kind not in SLOW])
 def test_what_is_not_refused_is_planned(kind: str, engine: rheos.Engine) -> None:
     """The longest chain of a kind that is allowed, with little of Python's stack left."""
@@ -165,6 +166,7 @@ def test_what_is_not_refused_is_planned(kind: str, engine: rheos.Engine) -> None
     pickle.loads(pickle.dumps(rheos.parse(text)))
 
 
+@pytest.mark.slow
 def test_hundreds_work(engine: rheos.Engine, tmp_path: Path) -> None:
     for kind in ("or", "and", "filters", "union", "path alternatives", "concat", "in"):
         assert len(engine.query(CHAINS[kind](300)).rows or ()) > 0, kind
@@ -182,6 +184,7 @@ def test_the_place(engine: rheos.Engine) -> None:
     assert caught.value.message.endswith(f"more than {limits.DEEPEST} levels")
 
 
+@pytest.mark.slow
 def test_what_is_too_deep_for_spark(spark: SparkSession) -> None:
     """Its own parser goes down by recursion, on a smaller stack than ours."""
     engine = rheos.Engine(spark, execution="catalyst")
