@@ -128,10 +128,12 @@ def families(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Batches:
     """A family of eight, of which one makes every evaluation fail that it is part of."""
     novelty = CqelsBatch.novelty
 
-    def failing(batch: CqelsBatch, prepared: Any, after: int, until: int, since: Any, constants: Any) -> Any:
+    def failing(
+        batch: CqelsBatch, prepared: Any, after: int, until: int, since: Any, constants: Any, *more: Any
+    ) -> Any:
         if "<http://ex/f>" in constants.column("c2").to_pylist():
             raise error
-        return novelty(batch, prepared, after, until, since, constants)
+        return novelty(batch, prepared, after, until, since, constants, *more)
 
     batches = Batches([S], [arriving(f"q{number}", "abcdefgh"[number]) for number in range(8)])
     monkeypatch.setattr(CqelsBatch, "novelty", failing)

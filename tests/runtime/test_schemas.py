@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
@@ -155,14 +156,15 @@ def test_a_filter_that_arrow_does_not_know_is_done_without(monkeypatch: pytest.M
     place, tried = Database(duckdb.connect()), list[str]()
     ask = Database.ask
 
-    def failing(place: Database, sql: str) -> pa.Table:
-        (disabled,) = ask(place, "SELECT current_setting('disabled_optimizers') AS d").column(0).to_pylist()
+    def failing(place: Database, sql: str, settings: Mapping[str, str]) -> pa.Table:
+        asked = "SELECT current_setting('disabled_optimizers') AS d"
+        (disabled,) = ask(place, asked, settings).column(0).to_pylist()
         tried.append(disabled)
         if "join_filter_pushdown" not in disabled:
             raise EvaluationError(
                 "Pushdown Filter Type BLOOM_FILTER is not currently supported in PyArrow Scans"
             )
-        return ask(place, sql)
+        return ask(place, sql, settings)
 
     monkeypatch.setattr(Database, "ask", failing)
     assert place._answers("SELECT 1 AS one", {"disabled_optimizers": "'join_order'"}).to_pylist() == [

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.errors import EvaluationError
+from rheos.memory import used_by
 from rheos.runtime.plan import Control
 from rheos.runtime.worker import watched
 from rheos.runtime.worker.watched import AtWork, received
@@ -49,7 +50,8 @@ class Queries:
 
     queries: dict[str, Callable[[], None]]
     control: Control = field(default_factory=lambda: Control(1, {}, NO_STORE, limit=0.5))
-    memory: int = 1 << 30
+    # A child has all that this process has, which may have run many tests.
+    memory: int = field(default_factory=lambda: used_by(os.getpid()) + (1 << 30))
 
     def run(
         self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork

@@ -245,10 +245,10 @@ def test_a_server_may_refuse_to_start_with_a_query_that_is_wrong(tmp_path: Path)
 
 def test_requests_may_be_limited(tmp_path: Path) -> None:
     for hasty in serving(Config(port=0, state=tmp_path, limits=Limits(requests=1))):
-        statuses = [hasty.get("/openapi.json").status_code for _ in range(30)]
-        assert statuses[:10] == [200] * 10
-        response = hasty.get("/openapi.json")
-        assert (429 in statuses, response.status_code, response.headers["retry-after"]) == (True, 429, "1")
+        responses = [hasty.get("/openapi.json") for _ in range(60)]
+        assert [response.status_code for response in responses[:10]] == [200] * 10
+        refused = [response for response in responses if response.status_code == 429]
+        assert {response.headers["retry-after"] for response in refused} == {"1"}
 
 
 def test_https_without_a_proxy(tmp_path: Path) -> None:
