@@ -73,11 +73,13 @@ class Pair:
     context: Context
     compiler: Compiler
     longest: int | None = None  # of the texts that a condition may repeat
-    values: dict[str, Value] = field(default_factory=dict, init=False)
+    values: dict[str, Value] = field(default_factory=dict)
+    work: dict[str, Shared] = field(default_factory=dict)  # that is shared, by the alias of a side
 
     def __post_init__(self) -> None:
-        self._of_left = Shared(self.left_alias, self.compiler)
-        self._of_right = Shared(self.right_alias, self.compiler)
+        # A copy with other sides has the same aliases, and conditions that were made before.
+        for alias in (self.left_alias, self.right_alias):
+            self.work.setdefault(alias, Shared(alias, self.compiler))
 
     @classmethod
     def of(cls, left: Relation, right: Relation, context: Context, compiler: Compiler) -> Pair:
@@ -198,7 +200,7 @@ class Pair:
         is about both is repeated."""
         of_left, of_right = (self._tells_of(alias, sql) for alias in (self.left_alias, self.right_alias))
         if of_left != of_right:
-            return (self._of_left if of_left else self._of_right).share(sql)
+            return self.work[self.left_alias if of_left else self.right_alias].share(sql)
         if self.longest is not None and len(sql) > self.longest:
             raise TooLong
         return sql
@@ -211,8 +213,10 @@ class Pair:
         raise AssertionError("left_join compiles a condition with EXISTS in another way")
 
     def source(self, how: str, conditions: Sequence[str]) -> str:
-        left = self._of_left.added_to(nested(self.left.sql, self.left_alias), *conditions)
-        right = self._of_right.added_to(nested(self.right.sql, self.right_alias), *conditions)
+        left, right = (
+            self.work[alias].added_to(nested(side.sql, alias), *conditions)
+            for alias, side in ((self.left_alias, self.left), (self.right_alias, self.right))
+        )
         if not conditions and how == "JOIN":
             return f"{left} CROSS JOIN {right}"
         return f"{left} {how} {right}\nON {all_of(conditions)}"
