@@ -42,7 +42,7 @@ def run(line: str, folder: Path) -> str:
     done = subprocess.run(
         line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
-    return done.stdout + done.stderr
+    return (done.stdout + done.stderr).replace(f"{folder}/", "")
 
 
 if __name__ == "__main__":
