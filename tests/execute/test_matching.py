@@ -90,6 +90,7 @@ def engines() -> Iterator[tuple[Engine, Engine]]:
         yield indexed, plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [100_000, 20])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_answers_do_not_depend_on_the_index(

@@ -219,6 +219,7 @@ def test_more_requests_than_can_be_answered_are_told_to_come_back(busy: httpx.Cl
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_says_so(busy: httpx.Client) -> None:
     began = time.monotonic()
     for text, detail in [(ENDLESS, "it took longer than 8 s"), (star(700), "it took longer than 8 s")]:

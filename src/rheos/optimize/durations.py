@@ -211,7 +211,7 @@ def has_events(node: Node) -> bool:
     match node:
         case BGP(patterns):
             return bool(patterns)
-        case PathPattern():
+        case PathPattern() | StreamPattern() | Pairs():
             return True
         case Graph():
             return False
