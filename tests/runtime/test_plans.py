@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -180,3 +183,17 @@ def test_with_too_many_plans_all_are_made_anew(monkeypatch: pytest.MonkeyPatch) 
     for number in (1, 2, 3, 1, 2, 3):
         assert asked(found, f"SELECT n + {number} FROM t", numbers(1)) == [number + 1]
         assert prepared(found) <= 2
+
+
+def test_plans_that_nobody_needs_are_let_go_of() -> None:
+    """DuckDB keeps what it reads. If that kept the cursor, both would stay, with all tables of the database."""
+    plans = Plans(duckdb.connect(":memory:"), at_once=True)
+    table = pa.table({"n": [1, 2]})
+    found = plans.ask("SELECT sum(n) AS n FROM numbers", {}, {"numbers": table}, {})
+    assert found is not None
+    assert found.to_pylist() == [{"n": 3}]
+    [rows] = plans._rows.values()
+    given = weakref.ref(rows._given)
+    del plans, rows
+    gc.collect()
+    assert given() is None

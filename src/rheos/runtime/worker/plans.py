@@ -73,6 +73,17 @@ _BEGIN = re.compile(r"\s*WITH\b(\s+RECURSIVE\b)?")
 Key = tuple[object, ...]
 
 
+@dataclass
+class Given:
+    """What DuckDB reads when it fills a table. It does not know the cursor, which keeps it alive: in a circle
+    with DuckDB nothing is ever let go of."""
+
+    table: pa.Table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 class Rows:
     """A table that plans read."""
 
@@ -80,15 +91,11 @@ class Rows:
         self.name = name
         self.cursor = cursor
         self.filled: pa.Table | None = None
-        self._given = table
-        cursor.register(f"given_{name}", self)
+        self._given = Given(table)
+        cursor.register(f"given_{name}", self._given)
         cursor.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM given_{name} LIMIT 0")
         cursor.execute(f"PREPARE clear_{name} AS DELETE FROM {name}")
         cursor.execute(f"PREPARE fill_{name} AS INSERT INTO {name} SELECT * FROM given_{name}")
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """What DuckDB asks for whenever it reads what was given."""
-        return self._given.__arrow_c_stream__(requested_schema)
 
     def fill(self, table: pa.Table) -> int:
         """Have the rows of a table, in the place of others: how many these were."""
@@ -96,10 +103,10 @@ class Rows:
         if before is not table and not (
             before is not None and len(before) == len(table) <= FEW_ROWS and before.equals(table)
         ):
-            self._given = table
+            self._given.table = table
             self.cursor.execute(f"EXECUTE clear_{self.name}")
             self.cursor.execute(f"EXECUTE fill_{self.name}")
-            self._given = table.slice(0, 0)
+            self._given.table = table.slice(0, 0)
         self.filled = table
         return 0 if before is None or before is table else len(before)
 
