@@ -186,7 +186,7 @@ def test_with_too_many_plans_all_are_made_anew(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_plans_that_nobody_needs_are_let_go_of() -> None:
-    """DuckDB keeps what it reads. If that kept the cursor, both would stay, with all tables of the database."""
+    """DuckDB keeps what it reads. If that kept the cursor, both would stay, and the database too."""
     plans = Plans(duckdb.connect(":memory:"), at_once=True)
     table = pa.table({"n": [1, 2]})
     found = plans.ask("SELECT sum(n) AS n FROM numbers", {}, {"numbers": table}, {})
