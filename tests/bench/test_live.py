@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rheos.errors import EvaluationError
 from rheos.syntax import parse
 from rheos_bench import live
 from rheos_bench.live import questions
@@ -47,6 +48,18 @@ def test_the_last_line_of_an_answer_counts() -> None:
     read.take(json.dumps({"query": "q", "at": at, "row": row}).encode() for row in range(3))
     assert list(read.moments) == [("q", 2_000_000)]
     assert read.high == after_start(at) == 2_000_000
+
+
+def test_the_delay_is_from_the_element_that_completes_an_instant() -> None:
+    # It answers at the first element of a second, which is just before the one that completes the instant.
+    delays = Live(fill=0, warm_up=1, counted=2).delays([sys.executable, "-c", ECHO])
+    assert len(delays) == 1  # after second 1 and complete: second 2; nothing is later than second 3
+    assert -0.1 < delays[0] < 0.5
+
+
+def test_a_command_that_fails_is_told_of() -> None:
+    with pytest.raises(EvaluationError, match="no such thing"):
+        Live(0, 0, 1).delays([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
 
 
 def test_windows_are_filled_before_time_begins() -> None:

@@ -1,4 +1,4 @@
-"""The generated stream, the naive loop beside it, and how delays and memory are measured."""
+"""The generated stream, the naive loop beside it, and how memory is measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from rheos.errors import EvaluationError
 from rheos.syntax import parse
 from rheos_bench import growth, naive, processes, streams
-from rheos_bench.live.delays import Live
 from rheos_bench.passages import COUNT, JOIN, Window, different
 from rheos_bench.report import percentile
 from rheos_bench.watched import watched
@@ -82,27 +81,7 @@ def test_percentiles() -> None:
         percentile([], 0.5)
 
 
-ECHO = """
-import json, sys
-late = None
-for line in sys.stdin:
-    second = line.split('"')[1][:19]
-    if second != late:
-        late = second
-        print(json.dumps({"query": "q", "at": second + "Z"}), flush=True)
-"""
-
-
-def test_the_delay_is_from_the_element_that_completes_an_instant() -> None:
-    # It answers at the first element of a second, which is just before the one that completes the instant.
-    delays = Live(fill=0, warm_up=1, counted=2).delays([sys.executable, "-c", ECHO])
-    assert len(delays) == 1  # after second 1 and complete: second 2; nothing is later than second 3
-    assert -0.1 < delays[0] < 0.5
-
-
 def test_a_command_that_fails_is_told_of() -> None:
-    with pytest.raises(EvaluationError, match="no such thing"):
-        Live(0, 0, 1).delays([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
     with pytest.raises(EvaluationError, match="no such thing"):
         watched([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
 

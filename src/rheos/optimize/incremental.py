@@ -82,11 +82,8 @@ def kept(query: CSparqlQuery) -> Query | NotKept:
     return in_query(query.query, lambda _: found)
 
 
-def _marked(node: Node) -> Node | NotKept:
-    """A pattern with `Kept` as far up as it can be."""
-    obstacle = _obstacle(node)
-    if obstacle is None:
-        return Kept(node, node)
+def unfit_expression(node: Node) -> str | None:
+    """Why the expressions of an operator stand in the way of what is kept below it; None if they do not."""
     expressions = [aggregate.argument for aggregate in aggregates_of(node)]
     match node:
         case Filter(condition) | Extend(expression=condition):
@@ -94,9 +91,18 @@ def _marked(node: Node) -> Node | NotKept:
         case OrderBy(_, orders):
             expressions += [order.expression for order in orders]
     if any(map(has_exists, expressions)):
-        return NotKept(EXISTS)
-    if any(map(changing, expressions)):
-        return NotKept(CHANGING)
+        return EXISTS
+    return CHANGING if any(map(changing, expressions)) else None
+
+
+def _marked(node: Node) -> Node | NotKept:
+    """A pattern with `Kept` as far up as it can be."""
+    obstacle = _obstacle(node)
+    if obstacle is None:
+        return Kept(node, node)
+    unfit = unfit_expression(node)
+    if unfit is not None:
+        return NotKept(unfit)
     match node:
         case Project() | Distinct() | Reduced() | OrderBy() | Slice() | Filter() | Extend():
             inner = _marked(node.pattern)

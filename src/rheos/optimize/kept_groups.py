@@ -23,10 +23,9 @@ from rheos.algebra.nodes import (
     Select,
     Union,
 )
-from rheos.algebra.rewrite import aggregates_of, bottom_up, has_streams
+from rheos.algebra.rewrite import bottom_up, has_streams
 from rheos.algebra.streams import CqelsQuery, LastWindow, RangeWindow
-from rheos.algebra.variables import has_exists
-from rheos.optimize.incremental import CHANGING, EXISTS, changing
+from rheos.optimize.incremental import unfit_expression
 from rheos.optimize.links import Links, NotKept, links_of
 from rheos.optimize.novelty import branches, changes, grows, looked_for
 
@@ -74,16 +73,9 @@ def with_new(query: Query, new: Sequence[Node]) -> Query:
 
 def kept_groups(node: Node) -> Node | NotKept:
     """A pattern of CQELS-QL with `Kept` under its grouping: parts of groups can be kept."""
-    expressions = [aggregate.argument for aggregate in aggregates_of(node)]
-    match node:
-        case Filter(condition) | Extend(expression=condition):
-            expressions.append(condition)
-        case OrderBy(_, orders):
-            expressions += [order.expression for order in orders]
-    if any(map(has_exists, expressions)):
-        return NotKept(EXISTS)
-    if any(map(changing, expressions)):
-        return NotKept(CHANGING)
+    unfit = unfit_expression(node)
+    if unfit is not None:
+        return NotKept(unfit)
     match node:
         case Project() | OrderBy() | Filter() | Extend() | Reduced():
             inner = kept_groups(node.pattern)
