@@ -25,7 +25,7 @@ from rheos.server.config import Config, QueryConfig, StreamConfig, read
 from rheos.server.serve import served
 from tests.conftest import java_is_missing
 from tests.runtime.streams import lines
-from tests.server.city import NQUADS, City, values, wait
+from tests.server.city import NQUADS, City, healthy, values, wait
 from tests.server.conftest import PATIENCE, client
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def test_a_process_ends_in_peace_on_sigterm(tmp_path: Path) -> None:
     child = Child(tmp_path, "port = 0")
     try:
         with client(child.url()) as http:
-            assert http.get("/health").json()["status"] == "ok"
+            assert healthy(http)
         child.process.send_signal(signal.SIGTERM)
         assert child.process.wait(PATIENCE) == 0
     finally:

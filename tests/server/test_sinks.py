@@ -15,7 +15,7 @@ from rheos.server.config import Config, ConfigError, QueryConfig, StreamConfig, 
 from rheos.server.serve import served
 from rheos.sinks.base import SinkSpec
 from tests.runtime.streams import lines
-from tests.server.city import City, wait
+from tests.server.city import City, healthy, wait
 from tests.server.conftest import client
 from tests.sinks.receiver import receiving
 
@@ -114,7 +114,7 @@ def test_sinks_of_a_server(spark: SparkSession, tmp_path: Path) -> None:
             city.push("s", lines([("a", "p", "d", 21)]))
             wait(lambda: len(receiver.answers) == 2, "and what comes then")
             assert city.http.delete("/mine").status_code == 204
-            wait(lambda: city.http.get("/health").json()["status"] == "ok", "all is well")
+            wait(lambda: healthy(city.http), "all is well")
     assert ds.dataset(str(tmp_path / "answers"), partitioning="hive").count_rows() >= 1
 
     without = replace(config, queries=(QueryConfig("own", SELECT, sinks=(SinkSpec("delta:x"),)),))
