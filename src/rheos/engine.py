@@ -505,7 +505,7 @@ class Engine:
             self._streaming.close()
             self._streaming = None
         self.graphs.close()
-        if self._spark is not None:
+        if self._spark is not None and self._given is None:
             stop(self._spark)
         self._spark = None
 

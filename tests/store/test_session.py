@@ -37,6 +37,20 @@ def test_where_spark_runs_already_it_is_used_and_not_stopped(spark: SparkSession
     assert spark.range(2).count() == 2
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_an_engine_that_was_given_the_session_of_another_does_not_stop_it() -> None:
+    script = """
+from rheos import Engine
+with Engine() as owner:
+    with Engine(owner.session()) as guest:
+        guest.session()
+    print(owner.session().range(2).count())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "2\n", done.stderr
+
+
 def test_workers_run_on_this_interpreter(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     given = spark.sparkContext.pythonExec

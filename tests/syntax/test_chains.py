@@ -186,11 +186,13 @@ def test_the_place(engine: rheos.Engine) -> None:
 
 @pytest.mark.slow
 def test_what_is_too_deep_for_spark(spark: SparkSession) -> None:
-    """Its own parser goes down by recursion, on a smaller stack than ours."""
+    """Its own parser goes down by recursion, on a smaller stack than ours.
+
+    Where the stack ends decides whether the parser notices and says so, or Java does.
+    """
     engine = rheos.Engine(spark, execution="catalyst")
     engine.load(data="<a:a> <a:p> 5 .", format="turtle")
     assert len(engine.query(CHAINS["union"](300)).rows or ()) == 300
-    with pytest.raises(
-        EvaluationError, match=r"Spark could not run the query: java\.lang\.StackOverflowError"
-    ):
+    noticed = r"java\.lang\.StackOverflowError|\[FAILED_TO_PARSE_TOO_COMPLEX\]"
+    with pytest.raises(EvaluationError, match=f"Spark could not run the query: ({noticed})"):
         engine.query(CHAINS["plus"](60))

@@ -61,7 +61,7 @@ class Catalyst:
             except (PySparkException, Py4JJavaError) as error:
                 # What Spark itself does not expect, as that its own stack is full, comes as it is in Java.
                 text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
-                first, *_ = text.splitlines() or [type(error).__name__]
+                first, *_ = text.strip().splitlines() or [type(error).__name__]
                 raise EvaluationError(f"Spark could not run the query: {first}") from error
 
 
