@@ -75,13 +75,23 @@ def rows(answer: Answer) -> Counter[tuple[object, ...]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("large", [False, True])  # read where they are evaluated, or by tasks of their own
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
     [(1, None, 20, 0), (1, None, 20, 1), (2, "time", 4, 2), (2, "variable", 20, 3)],
 )
 def test_agrees_with_a_store_per_evaluation(
-    shards: int, by: str | None, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int,
+    by: str | None,
+    number: int,
+    seed: int,
+    large: bool,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if large:
+        monkeypatch.setattr("rheos.runtime.driver.loop.LARGE_BATCH", -1)
     chance = random.Random(seed)
     arriving = {ONE: in_disorder(stream(chance), chance), TWO: in_disorder(stream(chance), chance)}
     ordered = {name: sorted(found, key=lambda element: element[3]) for name, found in arriving.items()}

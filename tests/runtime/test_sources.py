@@ -21,8 +21,9 @@ from rheos.sources.chunks import Chunk, Header, Packed, judge, unpacked
 from rheos.sources.files import FileSource
 from rheos.sources.lines import read_lines
 from rheos.sources.opening import open_source
-from rheos.sources.reader import Streams, StreamsReader
+from rheos.sources.reader import Planned, Streams, StreamsReader
 from rheos.sources.standard_input import Spool, copy
+from tests.runtime.arrivals import NO_STORE
 from tests.runtime.streams import line, lines, moment
 
 MANY = lines((f"s{n % 7}", "p", f"o{n}", n / 10) for n in range(1000))
@@ -287,6 +288,22 @@ def test_no_two_batches_write_under_the_same_name(tmp_path: Path, monkeypatch: p
     assert len(written) > 8
     assert len(set(written)) == len(written)
     assert set(store.names("segments")) == set(written)
+
+
+def test_the_parts_of_a_batch_are_told_to_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.nq").write_text(MANY)
+    streams = Streams(
+        {"<http://ex/s>": FileSource.of(tmp_path / "in.nq")}, str(tmp_path / "beat"), 1000, NO_STORE
+    )
+    reader = StreamsReader(streams)
+    assert Planned.told(tmp_path) is None
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, None)
+    parts = reader.partitions(start, end)
+    assert Planned.told(tmp_path) == Planned(start, end, parts)
+    monkeypatch.setattr("rheos.sources.reader.MOST_TOLD", 10)
+    reader.partitions(start, end)
+    assert Planned.told(tmp_path) == Planned(start, end, None)
 
 
 TRIG = """@prefix : <http://ex/> . @prefix prov: <http://www.w3.org/ns/prov#> .

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 from rheos import Engine, QuerySyntaxError
 from rheos.errors import RheosError
 from rheos.runtime.driver.handle import Handle
+from rheos.sources.reader import Planned, StreamPart
 from tests.runtime.streams import line, lines, rows, seconds
 
 if TYPE_CHECKING:
@@ -517,3 +519,29 @@ def test_nothing_is_left_in_the_store_that_no_record_names(spark: SparkSession, 
         str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run" / "segments").rglob("*.arrow")
     }
     assert found == named
+
+
+MANY = lines((f"s{n % 7}", "p", f"o{n}", n / 10) for n in range(1000))
+
+
+@pytest.mark.parametrize("lost", [None, []])
+def test_word_of_another_batch_is_not_believed(
+    lost: list[StreamPart] | None, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the driver hears is only a shorter way. Where it cannot be about the batch, Spark reads."""
+    told, heard = Planned.told, list[Planned]()
+
+    def strange(folder: Path) -> Planned | None:
+        found = told(folder)
+        assert found is not None
+        heard.append(found)
+        return found if len(heard) == 1 else replace(found, start={"beat": 0, "streams": {}}, parts=lost)
+
+    monkeypatch.setattr(Planned, "told", strange)
+    (tmp_path / "in.nq").write_text(MANY)
+    with Engine(spark, batch_bytes=len(MANY) // 3) as engine:
+        engine.add_stream(STREAM, tmp_path / "in.nq")
+        engine.register(ALL)
+        assert engine.run()
+        assert len(heard) > 2
+        assert engine.metrics.streams[STREAM].read == MANY.count("\n")

@@ -97,7 +97,7 @@ def healthy(files: Files) -> float:
     began = time.perf_counter()
     with started("serve", "--config", files["rheos.toml"]) as process:
         assert process.stderr is not None
-        addresses = (re.search(rb"http://[^:/]+:(\d+)", line) for line in process.stderr)
+        addresses = (re.search(rb"\"port\": (\d+)", line) for line in process.stderr)
         told = next(filter(None, addresses), None)
         if told is None:
             raise EvaluationError("rheos serve did not start")

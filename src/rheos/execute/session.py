@@ -16,16 +16,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rheos.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 JAVA_VERSIONS = "17 or 21"
@@ -57,6 +57,9 @@ _QUICK_JAVA = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 _LEAST_HEAP = 1024
 _MOST_HEAP = 16 * 1024
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 _APP_NAME = "rheos"
 _LOCAL_SETTINGS = {
@@ -100,6 +103,7 @@ KAFKA_JARS = "RHEOS_KAFKA_JARS"
 KAFKA_HINT = f"or {KAFKA_JARS} names a folder with its jars"
 
 _lock = threading.Lock()
+_interpreter = threading.RLock()  # held by whoever has changed that of the workers
 _own: SparkContext | None = None
 _users = 0
 
@@ -166,6 +170,16 @@ def map_in_arrow(
         return frame.mapInArrow(function, schema)
 
 
+def in_tasks(
+    context: SparkContext, given: Sequence[T], function: Callable[[Iterable[T]], Iterable[U]]
+) -> RDD[U]:
+    """What a function makes in tasks of its own of what each is given; on this interpreter, as above."""
+    with this_interpreter(context):
+        made = context.parallelize(given, len(given)).mapPartitions(function)
+        _ = made._jrdd  # from here on it has its interpreter
+    return made
+
+
 @contextmanager
 def set_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """A session with some settings while the block runs. A streaming query that starts in it keeps them."""
@@ -182,19 +196,23 @@ def set_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(name, known)
 
 
-def warm_up(spark: SparkSession) -> None:
-    """Have a Python worker, which takes a second to start, before the first batch asks for it."""
+def warm_up(spark: SparkSession, *, frames: bool) -> None:
+    """Have a Python worker, which takes a second to start, before the first batch asks for it: one for
+    DataFrames, or one for work that is none. Spark keeps them apart."""
 
-    def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return batches
+    def same(rows: Any) -> Any:
+        return rows
 
-    frame = map_in_arrow(spark.range(1), same, "id LONG")
+    if frames:
+        work = map_in_arrow(spark.range(1), same, "id LONG").toArrow
+    else:
+        work = in_tasks(spark.sparkContext, [0], same).collect
 
-    def work() -> None:
+    def warm() -> None:
         with suppress(Exception):  # the first batch will say what is wrong
-            frame.toArrow()
+            work()
 
-    threading.Thread(target=work, daemon=True, name="rheos-warm-up").start()
+    threading.Thread(target=warm, daemon=True, name="rheos-warm-up").start()
 
 
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
@@ -217,13 +235,14 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 @contextmanager
 def this_interpreter(context: SparkContext) -> Iterator[None]:
     """Functions that are given to Spark here are run by this interpreter, if that is where workers run."""
-    given = context.pythonExec
-    if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable
-    try:
-        yield
-    finally:
-        context.pythonExec = given
+    with _interpreter:
+        given = context.pythonExec
+        if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            context.pythonExec = sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = given
 
 
 def check_java() -> None:

@@ -3,18 +3,20 @@
 One source for all of them, because every further one would cost each batch its own rounds to Python. The
 offset holds that of every stream, and a `beat`: a number that the driver raises when a batch must run
 although nothing was read, because a stream fell silent. It comes through a file beside the driver, since
-Spark asks for offsets in a process of its own.
+Spark asks for offsets in a process of its own. In the same way that process tells the driver the parts of a
+batch, so that the tasks which evaluate a small one can read it themselves.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import pickle
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,9 @@ FORMAT = "rheos"
 LEAST_PART_BYTES = 1 << 20
 # The stream of the one row of a batch for which nothing was read: without a row, no task would run.
 TICKET = ""
+# The file with the parts of a batch. If they take more bytes than this (they may have elements in them), it
+# has only the offsets.
+PARTS, MOST_TOLD = "parts", 1 << 20
 SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, header STRING, data BINARY, segment STRING"
 _ARROW = pa.schema(
     [
@@ -93,6 +98,35 @@ class StreamPart(InputPartition):
         super().__init__(self.number)
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is read in a batch: all between two offsets, in these parts; None if they are too large to be
+    told."""
+
+    start: dict[str, Any]
+    end: dict[str, Any]
+    parts: Sequence[StreamPart] | None
+
+    def tell(self, folder: Path) -> None:
+        """Leave word for the driver."""
+        told = pickle.dumps(self)
+        if len(told) > MOST_TOLD:
+            told = pickle.dumps(replace(self, parts=None))
+        file = folder / f"{PARTS}.{os.getpid()}"
+        file.write_bytes(told)
+        file.replace(folder / PARTS)
+
+    @classmethod
+    def told(cls, folder: Path) -> Planned | None:
+        """The word that was left last, if there is one."""
+        try:
+            planned = pickle.loads((folder / PARTS).read_bytes())
+        except FileNotFoundError:
+            return None
+        assert isinstance(planned, cls)
+        return planned
+
+
 class StreamsDataSource(DataSource):
     @classmethod
     def name(cls) -> str:
@@ -142,13 +176,14 @@ class StreamsReader(DataSourceStreamReader):
                 add(name)
         if not parts:
             add(TICKET)
+        Planned(start, end, parts).tell(Path(self.streams.beat).parent)
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, StreamPart)
         stream, part = partition.stream, partition.part
         if stream == TICKET:
-            yield row(stream, 0, 0, False, Packed.of(judge(Chunk(no_elements()))))
+            yield ticket()
             return
         if part is None and partition.partition is not None:
             end = Chunk(no_elements(), partition=partition.partition, last=True)
@@ -182,6 +217,11 @@ def segment_name(stream: str, batch: str, *numbers: int) -> str:
     own = hashlib.blake2b(stream.encode(), digest_size=6).hexdigest()
     attempt = uuid.uuid4().hex[:8]
     return f"segments/{own}/{batch}-{'-'.join(map(str, numbers))}-{attempt}.arrow"
+
+
+def ticket() -> pa.RecordBatch:
+    """A row of no stream."""
+    return row(TICKET, 0, 0, False, Packed.of(judge(Chunk(no_elements()))))
 
 
 def row(stream: str, part: int, number: int, ended: bool, chunk: Packed) -> pa.RecordBatch:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
-from rheos.execute.session import is_local, map_in_arrow
+from rheos.execute.session import in_tasks, is_local, map_in_arrow
 from rheos.runtime.operator import Answers, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
@@ -24,7 +22,8 @@ from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments, longest
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.batch import Report
-from rheos.runtime.worker.task import OUTPUT, Evaluate, Shipped, Task, pack, unpack
+from rheos.runtime.worker.task import OUTPUT, Evaluate, ReadingTask, Shipped, Task, pack, unpack
+from rheos.sources.reader import StreamPart, Streams
 from rheos.sources.times import NEVER
 from rheos.sql.conditions import all_of, any_of
 from rheos.sql.dialect import Dialect
@@ -65,6 +64,7 @@ class Dispatch:
 
     session: SparkSession
     graphs: StaticGraphs
+    streams: Streams | None = None  # how parts are read
 
     def __post_init__(self) -> None:
         self._key = uuid.uuid4().hex
@@ -75,10 +75,18 @@ class Dispatch:
         return self.session.sparkContext.defaultParallelism
 
     def run(
-        self, frame: DataFrame, plan: Plan, control: Control, *, large: bool, tickets: bool = True
+        self,
+        frame: DataFrame,
+        plan: Plan,
+        control: Control,
+        *,
+        large: bool,
+        tickets: bool = True,
+        parts: Sequence[StreamPart] | None = None,
     ) -> Collected:
         """One job, with a task for every group, or for each of its shards. A `large` batch is read by several
-        tasks. It needs `tickets` if it may have no rows."""
+        tasks. It needs `tickets` if it may have no rows. If the `parts` of a small one are known, its tasks
+        read them."""
         tasks = control.tasks(len(plan.groups))
         threads, most = self._share(len(tasks))
         task = Task(
@@ -86,9 +94,23 @@ class Dispatch:
             self._static(plan),
             Evaluate(control, threads, most),
         )
+        if parts is not None and tasks and not large:
+            return collect(self._read_and_evaluated(task, plan, tasks, parts), plan, control)
         rows = _rows(frame, plan, tasks, large=large, tickets=tickets)
-        table = map_in_arrow(rows, task, OUTPUT).toArrow()
-        return collect(table, plan, control)
+        return collect(map_in_arrow(rows, task, OUTPUT).toArrow().to_pylist(), plan, control)
+
+    def _read_and_evaluated(
+        self, task: Task, plan: Plan, tasks: Sequence[tuple[int, int]], parts: Sequence[StreamPart]
+    ) -> list[dict[str, Any]]:
+        """The rows of a small batch. To plan a DataFrame and to start a second Python worker, which reads,
+        would take longer than all the rest; groups that have a stream in common each read it."""
+        assert self.streams is not None
+        readers = plan.readers()
+        given = [
+            (number, [part for part in parts if group in readers.get(part.stream, ())])
+            for number, (group, _) in enumerate(tasks)
+        ]
+        return in_tasks(self.session.sparkContext, given, ReadingTask(task, self.streams)).collect()
 
     def close(self) -> None:
         """Let go of what was shipped."""
@@ -190,21 +212,21 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def collect(table: pa.Table, plan: Plan, control: Control) -> Collected:
+def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> Collected:
     """What the tasks told. Of a stream that several groups read, the first one tells."""
     found, readers = Collected(), plan.readers()
     tasks, store = control.tasks(len(plan.groups)), control.store
     answers: dict[str, list[tuple[int, Report]]] = {}
     told: list[tuple[int, dict[str, Any]]] = []
-    for row in table.to_pylist():
+    for row in rows:
         about = json.loads(row["about"])
         if not row["query"]:
             told.append((row["task"], about))
             continue
-        rows = unpack(row["rows"]) if row["file"] is None else store.table(row["file"])
+        answer = unpack(row["rows"]) if row["file"] is None else store.table(row["file"])
         found.files += [] if row["file"] is None else [row["file"]]
         report = Report(
-            row["query"], Answers(unpack(row["instants"]), rows), about["milliseconds"], about["way"]
+            row["query"], Answers(unpack(row["instants"]), answer), about["milliseconds"], about["way"]
         )
         answers.setdefault(report.query, []).append((row["task"], report))
     for _, about in told:

@@ -50,7 +50,7 @@ from rheos.runtime.worker.batch import Report
 from rheos.runtime.worker.cache import MOST_NEW
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.frames import Frame
-from rheos.sources.reader import FORMAT, Streams, StreamsDataSource
+from rheos.sources.reader import FORMAT, PARTS, Planned, StreamPart, Streams, StreamsDataSource
 from rheos.store.graphs import StaticGraphs
 
 if TYPE_CHECKING:
@@ -124,10 +124,12 @@ class Loop:
         self._apart: set[str] = set()  # members of families that are evaluated each by itself
         self._unmerged: set[str] = set()  # queries that are not sharded by a variable any more
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
-        self._lately = max(LARGE_BATCH + 1, self._waiting())
         self._warned: set[str] = set()
         self._has_frames = any(stream.frame is not None for stream in self.streams.values())
+        # How many elements the batch before had. What Spark's own sources have waiting may be much.
+        self._lately = max(self._waiting(), LARGE_BATCH + 1 if self._has_frames else 0)
         self._beat = self.journal.folder / "beat"
+        self._read_to: dict[str, Any] | None = None  # the offset at which the batch before ended
         self.store = self.journal.store
         self._static = StaticTables(self.graphs, self.store, self._executor)
         self._dispatch = Dispatch(self.session, self.graphs)
@@ -141,7 +143,7 @@ class Loop:
         if self.finished.is_set():
             return
         spark = self.session
-        warm_up(spark)
+        warm_up(spark, frames=self._lately > LARGE_BATCH)
         self.progress |= self._topics.known(self.progress)
         with this_interpreter(spark.sparkContext):
             spark.dataSource.register(StreamsDataSource)
@@ -156,6 +158,8 @@ class Loop:
             {name: stream.ahead for name, stream in self.streams.items() if stream.ahead is not None},
             shipped=not is_local(spark),
         )
+        self._dispatch.streams = told
+        self._beat.with_name(PARTS).unlink(missing_ok=True)  # of a run before this one
         named = self._topics.name_sources()
         reader = spark.readStream.name(FORMAT) if named else spark.readStream
         frame = reader.format(FORMAT).option("streams", told.option()).load()
@@ -305,8 +309,11 @@ class Loop:
             self._cautious,
             frozenset(self._apart),
         )
+        parts = self._parts()
+        many = parts is not None and len(parts) > len(self.streams) + self._dispatch.cores
+        large = many or self._lately > LARGE_BATCH
         collected = self._dispatch.run(
-            frame, plan, control, large=self._lately > LARGE_BATCH, tickets=self._has_frames
+            frame, plan, control, large=large, tickets=self._has_frames, parts=parts
         )
         self.registry.flows |= collected.flows
         self._lately = self._watch.heard(self.progress, collected.progress)
@@ -340,6 +347,13 @@ class Loop:
             self.ask_for_batch()  # some were left over, and nobody waits any more for what was stopped
         elif self.all_ended():
             self.finished.set()
+
+    def _parts(self) -> Sequence[StreamPart] | None:
+        """What the batch reads, if it is known: that nothing else reads, and that the word which was left
+        is about this batch, because it begins where the one before ended."""
+        planned = None if self._has_frames else Planned.told(self._beat.parent)
+        before, self._read_to = self._read_to, None if planned is None else planned.end
+        return planned.parts if planned is not None and before in (None, planned.start) else None
 
     def _planned(self) -> tuple[Plan, dict[str, StaticTable]]:
         """What is to be done now, and what is kept of static data for it. Queries whose part of the static

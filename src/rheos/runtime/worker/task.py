@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +28,7 @@ from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.sharing import Share
 from rheos.runtime.worker.watched import AtWork, received, watched
 from rheos.sources.chunks import LIVE, Header, unpacked
-from rheos.sources.reader import segment_name
+from rheos.sources.reader import StreamPart, Streams, StreamsReader, segment_name, ticket
 from rheos.store.tables import filled
 
 if TYPE_CHECKING:
@@ -158,6 +158,9 @@ class Task:
     work: Evaluate
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from self.evaluated(list(batches))
+
+    def evaluated(self, batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
         from pyspark import SparkFiles
 
         spill = str(Path(SparkFiles.getRootDirectory(), f"duckdb-{os.getpid()}"))
@@ -165,7 +168,28 @@ class Task:
             kind: (given.key, lambda given=given: given.data.value)
             for kind, given in (("plan", self.plan), ("static", self.static))
         }
-        yield from watched(replace(self.work, spill=spill), list(batches), shipped)
+        return watched(replace(self.work, spill=spill), batches, shipped)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTask:
+    """A task that reads the parts of a small batch itself: it is given its number and these."""
+
+    task: Task
+    streams: Streams
+
+    def __call__(self, given: Iterable[tuple[int, Sequence[StreamPart]]]) -> Iterator[dict[str, Any]]:
+        reader = StreamsReader(self.streams)
+        for number, parts in given:
+            read = [chunk for part in parts for chunk in reader.read(part)]
+            batches = [numbered(chunk, number) for chunk in (ticket(), *read)]
+            for answer in self.task.evaluated(batches):
+                yield from answer.to_pylist()
+
+
+def numbered(batch: pa.RecordBatch, task: int) -> pa.RecordBatch:
+    """The rows of a batch, for a task."""
+    return batch.append_column("task", pa.array([task] * len(batch), pa.int32()))
 
 
 def arrived(rows: Sequence[Mapping[str, Any]], store: Store) -> dict[str, Arrivals]:
