@@ -34,7 +34,7 @@ def test_a_condition_of_a_join_compares_columns(dialect: Dialect) -> None:
 def test_a_further_comparison_is_short(place: str) -> None:
     """Of two variables, and of one with a constant."""
     with Engine(execution="local") as engine:
-        for test, most in (("?v1 != ?v3", 900), ("?v1 = %d", 150)):
+        for test, most in (("?v1 != ?v3", 900), ("?v1 = %d", 150), ("?v1 != %d", 320)):
             lengths = []
             for count in (20, 40):
                 tests = " || ".join(test % at if "%" in test else test for at in range(count))

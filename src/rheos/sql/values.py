@@ -216,18 +216,21 @@ class TermValue(Value):
     def tagged(self) -> str:
         return decode.is_tagged(self.dialect, self._term)
 
-    @property
+    @cached_property
     def opaque(self) -> str:
         d, term = self.dialect, self._term
         assert self.moment is not None
-        return all_of(
-            [
-                decode.is_typed(d, term),
-                negated(self.number.present),
-                f"{self.moment.micros} IS NULL",
-                f"{decode.truth(d, term)} IS NULL",
-                negated(durations.well_formed(self.scope, term)),
-            ]
+        return once(
+            self.scope,
+            all_of(
+                [
+                    decode.is_typed(d, term),
+                    negated(self.number.present),
+                    f"{self.moment.micros} IS NULL",
+                    f"{decode.truth(d, term)} IS NULL",
+                    negated(durations.well_formed(self.scope, term)),
+                ]
+            ),
         )
 
 
