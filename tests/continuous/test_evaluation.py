@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.operator import Count
 from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.plans import Plans
@@ -49,6 +50,7 @@ def evaluated(
     """The answers batch after batch, each with no more elements than the one before has kept; if there are
     several `shards`, merged from theirs."""
     live = {name: table(list(found)) for name, found in case.streams.items()}
+    before = {name: Count(count, count) for name, count in case.since.items()}
     found: list[Answer] = []
     for after, until in itertools.pairwise(cuts):
         parts = []
@@ -59,7 +61,7 @@ def evaluated(
                 names[name] = f"elements_{at}"
                 here.put(names[name], elements)
             shard = Shard(number, shards) if shards > 1 else None
-            parts.append(CSparqlBatch(here, names, kept).answers(evaluation, after, until, case.since, shard))
+            parts.append(CSparqlBatch(here, names, kept).answers(evaluation, after, until, before, shard))
         answer = evaluation.merged(parts) if shards > 1 else parts[0]
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
@@ -69,7 +71,7 @@ def evaluated(
         times = answer.instants.column("at").to_pylist()
         found += zip(times, rows.values(), strict=True)
         live = {
-            name: elements.filter(pa.array(evaluation.live(name, live, until)))
+            name: elements.filter(pa.array(evaluation.live(name, live, until, before=before)))
             for name, elements in live.items()
         }
     return found

@@ -28,7 +28,7 @@ from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.csparql.repeats import Repeats
 from rheos.runtime.epsparql.explain import explain_epsparql
 from rheos.runtime.epsparql.operator import EPSparqlOperator
-from rheos.runtime.operator import Span
+from rheos.runtime.operator import Count, Span
 from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import Cache
@@ -91,7 +91,8 @@ class Run:
             cache.begin("run", ["q"])
             kept = {"cache": cache, "plans": cache.plans} if cached else {}
             bench = Workbench(cache.connection, dict(live), **kept)
-            span = Span(after, until, tuple(sorted(since.items())))
+            before = {name: Count(count, count) for name, count in since.items()}
+            span = Span(after, until, tuple(sorted(before.items())))
             answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
             if chance.random() < 0.2:  # the batch is done again
                 answer = self.operator.answers(bench, [Named()], span)["q"]  # type: ignore[list-item]
@@ -103,7 +104,7 @@ class Run:
             reported += zip(answer.instants.column("at").to_pylist(), rows.values(), strict=True)
             placed = {name: kept.placed for name, kept in live.items()}
             for name, kept in live.items():
-                marks = self.operator.live(name, placed, until)
+                marks = self.operator.live(name, placed, until, before=before)
                 first = int(np.argmax(marks)) if marks.any() else len(marks)
                 live[name] = kept.part(first, 2**62)
             bench.close()

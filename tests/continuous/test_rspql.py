@@ -13,6 +13,7 @@ import pytest
 
 from rheos.optimize import optimize_csparql
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
+from rheos.runtime.operator import Count
 from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.sharding import Shard
 from rheos.runtime.worker.database import Database
@@ -59,8 +60,8 @@ def evaluated(
 ) -> list[Answer]:
     """The answers batch after batch, each with no more elements than the one before has kept."""
     live = {name: table(elements) for name, elements in case.streams.items()}
-    since = {
-        name: sum(len(element.triples) for element in case.streams[name][:count])
+    before = {
+        name: Count(sum(len(element.triples) for element in case.streams[name][:count]), count)
         for name, count in case.since.items()
     }
     found: list[Answer] = []
@@ -74,7 +75,7 @@ def evaluated(
                 names[name] = f"elements_{at}"
                 database.put(names[name], elements)
             shard = Shard(number, shards) if shards > 1 else None
-            parts.append(CSparqlBatch(database, names).answers(operator, after, until, since, shard))
+            parts.append(CSparqlBatch(database, names).answers(operator, after, until, before, shard))
         answer = operator.merged(parts) if shards > 1 else parts[0]
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
@@ -83,7 +84,7 @@ def evaluated(
             rows[instant][tuple(row)] += 1
         found += zip(answer.instants.column("at").to_pylist(), rows.values(), strict=True)
         live = {
-            name: elements.filter(pa.array(operator.live(name, live, until)))
+            name: elements.filter(pa.array(operator.live(name, live, until, before=before)))
             for name, elements in live.items()
         }
     return found

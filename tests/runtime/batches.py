@@ -92,6 +92,7 @@ class Batches:
             NO_STORE,
             reached={**self.control.reached, **outcome.reached},
             seen_after=dict(self.streaming.registry.seen_after),
+            counts=outcome.counts,
             limit=self.limit,
             cautious=bool(outcome.deferred) and not self.control.cautious,
             apart=frozenset((self.control.apart & outcome.deferred) | outcome.apart),

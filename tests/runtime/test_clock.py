@@ -12,7 +12,7 @@ from rheos.algebra.csparql import translate_csparql
 from rheos.answers.continuous import QueryInfo
 from rheos.filesystems import uri_of
 from rheos.runtime.csparql.operator import CSparqlOperator
-from rheos.runtime.operator import End
+from rheos.runtime.operator import Count, End
 from rheos.runtime.plan import Control, Registered
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.state.progress import Partition, Progress
@@ -58,10 +58,10 @@ def test_places_of_what_is_held(held: Buffer) -> None:
 
 
 def test_the_end_of_a_stream(held: Buffer) -> None:
-    assert end_of(STREAM, held, {}, {}) == End(9, before=9, count=10)
-    assert end_of(STREAM, held, {STREAM: at(12)}, {}) == End(12, before=10, count=10)
-    assert end_of(STREAM, held, {}, {STREAM: 5}) == End(9, before=1, count=2)
-    assert end_of(STREAM, held, {STREAM: Progress()}, {}) is None
+    assert end_of(STREAM, held, {}, None) == End(9, before=9, count=10)
+    assert end_of(STREAM, held, {STREAM: at(12)}, None) == End(12, before=10, count=10)
+    assert end_of(STREAM, held, {}, Count(8, 8)) == End(9, before=1, count=2)
+    assert end_of(STREAM, held, {STREAM: Progress()}, None) is None
 
 
 def test_nothing_is_held(tmp_path: Path) -> None:

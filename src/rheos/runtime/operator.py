@@ -40,14 +40,26 @@ class Answers(NamedTuple):
     rows: pa.Table
 
 
+class Count(NamedTuple):
+    """How many elements of a stream there were up to a moment, and how many graphs."""
+
+    triples: int
+    graphs: int
+
+
 class Span(NamedTuple):
-    """What a query is evaluated on: the times after one and up to another, and of each stream the number of
-    elements that came before the query was registered. If it is `over`, all its streams have ended."""
+    """What a query is evaluated on: the times after one and up to another, and of each stream what came
+    before the query was registered. If it is `over`, all its streams have ended."""
 
     after: int
     until: int
-    unseen: tuple[tuple[str, int], ...] = ()
+    before: tuple[tuple[str, Count], ...] = ()
     over: bool = False
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """How many elements of each stream came before the query."""
+        return {stream: count.triples for stream, count in self.before}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,8 @@ class Operator(ABC):
     names_streams = True  # it needs the streams that it reads to be there; otherwise it reads what there is
     makes_graphs = False  # what it derives at an instant is one graph of its stream, not as many triples
     unbounded = False  # nothing bounds what it has to remember
+    steps = False  # it is evaluated each time so many elements have arrived
+    compares = False  # it compares an evaluation with the one before
 
     # --- what it is ---------------------------------------------------------------------------------
 
@@ -196,10 +210,16 @@ class Operator(ABC):
 
     @abstractmethod
     def live(
-        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+        self,
+        stream: str,
+        elements: Mapping[str, pa.Table],
+        until: int,
+        bench: Workbench | None = None,
+        before: Mapping[str, Count] | None = None,
     ) -> Marks:
         """Which elements of a stream an evaluation after a time can still see. `elements` are those of all
-        its streams, with their places. The workbench tells what they entail, if that matters."""
+        its streams, with their places. The workbench tells what they entail, if that matters; `before` is as
+        in a span, and matters if the operator `compares`."""
 
     # --- what it answers -----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from rheos.algebra.nodes import TriplePattern
 from rheos.answers.continuous import QueryInfo
 from rheos.optimize.flows import Size
 from rheos.optimize.static_parts import Part
-from rheos.runtime.operator import Family, Operator
+from rheos.runtime.operator import Count, Family, Operator
 from rheos.runtime.sharding import Way
 from rheos.runtime.state.progress import Progress
 from rheos.runtime.state.segments import Segments
@@ -129,8 +129,8 @@ class Control:
 
     `silent` streams and `idle` partitions hold nothing up, unless they bring something now: they have been
     idle for too long. Streams that have `ended` bring nothing after this batch. A query that was registered
-    while streams flowed sees of each the elements after a time: `seen_after`. Each group is evaluated by so
-    many `shards`.
+    while streams flowed sees of each the elements after a time: `seen_after`; `counts` has how many there
+    were until then, for queries that count. Each group is evaluated by so many `shards`.
     """
 
     batch: int
@@ -143,6 +143,7 @@ class Control:
     ended: frozenset[str] = frozenset()
     reached: Mapping[str, int] = field(default_factory=dict)
     seen_after: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Mapping[str, Mapping[int, Count]] = field(default_factory=dict)
     segments: Mapping[str, Segments] = field(default_factory=dict)
     static: Mapping[str, StaticTable] = field(default_factory=dict)
     shards: tuple[int, ...] = ()

@@ -36,7 +36,7 @@ from rheos.runtime.cqels.prepared import (
     streams_of,
 )
 from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, ticks_of
-from rheos.runtime.operator import Answers, End, Family, Marks, Operator, Span, in_order, next_multiple
+from rheos.runtime.operator import Answers, Count, End, Family, Marks, Operator, Span, in_order, next_multiple
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
@@ -117,7 +117,12 @@ class CqelsOperator(Operator):
         return max([last, *(next_multiple(last, slide) for slide in slides_of(self.query))])
 
     def live(
-        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+        self,
+        stream: str,
+        elements: Mapping[str, pa.Table],
+        until: int,
+        bench: Workbench | None = None,
+        before: Mapping[str, Count] | None = None,
     ) -> Marks:
         entail = self._entail(bench) if self.counts and bench is not None else None
         return self.marks(stream, elements, until, entail)
@@ -158,7 +163,7 @@ class CqelsOperator(Operator):
             batch.database.run(set_shard(*shard))
             prepared = prepared.of_shard()
         name = together[0].name if shard is None and self.keeps(bench, span) else None
-        new = batch.novelty(prepared, span.after, span.until, dict(span.unseen), constants, name)
+        new = batch.novelty(prepared, span.after, span.until, span.unseen, constants, name)
         bench.told(family.members[0], new.flow)
         return apart(new, family.members)
 

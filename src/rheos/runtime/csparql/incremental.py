@@ -86,7 +86,7 @@ class Incremental:
         if shared([memories[stream] for stream in inside]):
             return None  # the default graph is a set: a triple may be in two windows
         found = self.found(span)
-        unseen = dict(span.unseen)
+        unseen = span.unseen
         if found.until < span.until:
             self.add(found, span, unseen, memories)
         held = [interval for interval in found.held if interval[1] > span.after]
@@ -119,7 +119,7 @@ class Incremental:
         found = self.cache.queries.get(self.query_name)
         if not isinstance(found, Found) or not self.usable(found, span):
             self.cache.forget(self.query_name)
-            found = self.cache.queries[self.query_name] = Found(self.name, span.after, dict(span.unseen))
+            found = self.cache.queries[self.query_name] = Found(self.name, span.after, span.unseen)
         return found
 
     def usable(self, found: Found, span: Span) -> bool:
@@ -129,7 +129,7 @@ class Incremental:
             return False
         return all(
             count <= found.unseen.get(stream, 0) or count < self.first_place(stream)
-            for stream, count in span.unseen
+            for stream, count in span.unseen.items()
         )
 
     def first_place(self, stream: str) -> int:

@@ -36,7 +36,7 @@ from rheos.runtime.csparql.instants import (
 from rheos.runtime.csparql.overload import answer_columns, answered, gives_up
 from rheos.runtime.csparql.sharding import CSparqlShards, with_turns
 from rheos.runtime.csparql.windows import Tables, digest
-from rheos.runtime.operator import Answers, End, Marks, Operator, Span, Times, next_multiple
+from rheos.runtime.operator import Answers, Count, End, Marks, Operator, Span, Times, next_multiple
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
@@ -161,12 +161,28 @@ class CSparqlOperator(Operator):
         counted = self.query.every is None and any(isinstance(w, PhysicalWindow) for w in windows)
         return counted or any(next_multiple(after + 1, period) <= until for period in periods(self.query))
 
+    @property
+    def steps(self) -> bool:  # type: ignore[override]
+        return any(isinstance(window.window, PhysicalWindow) for window in self.query.windows)
+
+    @property
+    def compares(self) -> bool:  # type: ignore[override]
+        return self.query.compares
+
     def live(
-        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+        self,
+        stream: str,
+        elements: Mapping[str, pa.Table],
+        until: int,
+        bench: Workbench | None = None,
+        before: Mapping[str, Count] | None = None,
     ) -> Marks:
-        if self.query.compares:
+        if self.compares:
             # The next evaluation is compared with the last one, so that what that saw is still needed.
-            seen = [placed(elements[window.stream], window.window) for window in self.query.windows]
+            seen = [
+                placed(elements[window.stream], window.window, (before or {}).get(window.stream))
+                for window in self.query.windows
+            ]
             last = seen_last(self.query, seen, until)
             until = until if last is None else min(until, last - 1)
         kept = np.zeros(len(elements[stream]), dtype=bool)
@@ -188,7 +204,7 @@ class CSparqlOperator(Operator):
             if found is not None:
                 return {name: found}
         batch.show(self.streams, bench)
-        return {name: batch.answers(self, span.after, span.until, dict(span.unseen), shard)}
+        return {name: batch.answers(self, span.after, span.until, dict(span.before), shard)}
 
     def show_more(
         self,
@@ -263,12 +279,12 @@ class CSparqlBatch:
         evaluation: CSparqlOperator,
         after: int,
         until: int,
-        unseen: Mapping[str, int] | None = None,
+        earlier: Mapping[str, Count] | None = None,
         shard: Shard | None = None,
     ) -> Answers:
         """The answers at the instants with after < at <= until; in a shard, its part of them.
 
-        `unseen` has, for a query that was registered later, how many elements of a stream came before it.
+        `earlier` has, for a query that was registered later, how much of a stream came before it.
         """
         query, tables = evaluation.query, self.tables
         statement, matters = evaluation.statement, None
@@ -281,7 +297,7 @@ class CSparqlBatch:
             for window in query.windows
         ]
         before = [
-            tables.unseen(window.stream, window.window, (unseen or {}).get(window.stream, 0))
+            tables.unseen(window.stream, window.window, (earlier or {}).get(window.stream))
             for window in query.windows
         ]
         seen = [
@@ -416,11 +432,17 @@ def subjects(elements: pa.Table) -> Times:
     return numbers
 
 
-def placed(elements: pa.Table, window: Window) -> tuple[Times, Times]:
-    """The times of elements, and their places as a window counts them."""
+def placed(elements: pa.Table, window: Window, before: Count | None = None) -> tuple[Times, Times]:
+    """The times of elements and their places as a window counts them, without those that came before the
+    query."""
     by_graph = isinstance(window, PhysicalWindow) and window.graphs and NUMBER in elements.column_names
-    place = elements.column(NUMBER if by_graph else "place")
-    return elements.column("time").to_numpy(), place.to_numpy()
+    place = elements.column(NUMBER if by_graph else "place").to_numpy()
+    time: Times = elements.column("time").to_numpy()
+    if before is None:
+        return time, place
+    unseen = before.graphs if by_graph else before.triples
+    seen = place > unseen
+    return time[seen], place[seen] - unseen
 
 
 def compared(instants: pa.Table, empty: np.ndarray, after: int) -> pa.Table:

@@ -17,7 +17,7 @@ from rheos.algebra.nodes import Dataset
 from rheos.algebra.sampling import MILLION
 from rheos.algebra.streams import LogicalWindow, PhysicalWindow, SessionWindow, Window
 from rheos.runtime.csparql.instants import Interval
-from rheos.runtime.operator import Times
+from rheos.runtime.operator import Count, Times
 from rheos.runtime.worker.database import Database
 from rheos.sql import windows as sql
 from rheos.sql.entailed import derived_sql
@@ -92,14 +92,12 @@ class Tables:
             self.database.view(name, select(["*"], elements, [f"hash(s, p, o) % {MILLION} < {parts}"]))
         return name
 
-    def unseen(self, stream: str, window: Window, unseen: int) -> int:
-        """How many of what a window counts came before a query that has not seen so many triples."""
-        if not unseen or self.counted(stream, window) == self.elements[stream]:
-            return unseen
-        among = self.elements[stream]
-        last = f"max({NUMBER}) FILTER (WHERE place <= {unseen})"
-        found = self.database.ask(f"SELECT COALESCE({last}, min({NUMBER}) - 1, 0) AS unseen FROM {among}")
-        return int(found.column(0)[0].as_py())
+    def unseen(self, stream: str, window: Window, before: Count | None) -> int:
+        """How many of what a window counts came before the query."""
+        if before is None:
+            return 0
+        by_triple = self.counted(stream, window) == self.elements[stream]
+        return before.triples if by_triple else before.graphs
 
     def entailed(self, elements: str, derivations: str | None, more: Sequence[str] = ()) -> str:
         """The elements of a table, with what each entails at its time and place. They have `more` columns."""

@@ -15,7 +15,7 @@ from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.execute.session import in_tasks, is_local, map_in_arrow
-from rheos.runtime.operator import Answers, one_after_another
+from rheos.runtime.operator import Answers, Count, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.state.progress import DeadLetter, Progress
@@ -49,6 +49,7 @@ class Collected:
     letters: list[DeadLetter] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, dict[int, Count]] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
     flows: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -250,6 +251,8 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         }
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
+        for stream, counts in counts_of_json(about["counts"]).items():
+            found.counts.setdefault(stream, {}).update(counts)
         found.flows |= about["flows"]
         found.segments |= {name: Segments.of_json(values) for name, values in about["states"].items()}
         # Another shard may have put off a query for which this one has dropped elements.
@@ -268,6 +271,14 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
     found.files += _passing(told, found.segments, control.segments)
     found.reports += [report for name, report in merged.items() if report and name not in waiting]
     return found
+
+
+def counts_of_json(values: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[int, Count]]:
+    """The counts of streams by moment, out of JSON, in which moments are texts."""
+    return {
+        stream: {int(moment): Count(*count) for moment, count in counts.items()}
+        for stream, counts in values.items()
+    }
 
 
 def _put_together(first: Segments, parts: Sequence[Mapping[str, Any]], store: Store) -> Segments:

@@ -32,7 +32,7 @@ from rheos.execute.session import (
     warm_up,
 )
 from rheos.runtime.driver.compaction import Compaction
-from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch
+from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch, counts_of_json
 from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.metrics import Metrics
@@ -41,6 +41,7 @@ from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
 from rheos.runtime.driver.topics import Topics
 from rheos.runtime.driver.watch import Stream, Watch
+from rheos.runtime.operator import Count
 from rheos.runtime.plan import STATE, Control, Plan, Registered, StaticTable
 from rheos.runtime.sharding import Way
 from rheos.runtime.state.journal import Journal, Target
@@ -104,6 +105,7 @@ class Loop:
     shard_by: Way | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, dict[int, Count]] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -299,6 +301,7 @@ class Loop:
             ending,
             self.reached,
             dict(self.registry.seen_after),
+            self.counts,
             self.segments,
             static,
             self._shards(plan),
@@ -322,6 +325,7 @@ class Loop:
         self.progress = {**self.progress, **collected.progress}
         self.progress |= {name: self.progress.get(name, Progress()).having_ended() for name in ending}
         self.reached = {**self.reached, **collected.reached}
+        self.counts = collected.counts
         self.segments = self._without_old_states(plan, {**self.segments, **collected.segments})
         heard = self._heard(plan, collected.reports)
         full = self.sinks.put(number, ((handle.info, report.answers.rows) for handle, report in heard))
@@ -477,6 +481,7 @@ class Loop:
         return {
             "progress": {name: asdict(progress) for name, progress in self.progress.items()},
             "reached": self.reached,
+            "counts": self.counts,
             "segments": {name: asdict(segments) for name, segments in self.segments.items()},
             **self.registry.described(),
             "failures": {**self.registry.failures(), **self._failing},
@@ -495,6 +500,7 @@ class Loop:
         # A view has nothing to go on with: it shows again what is there.
         views = {name for name, handle in self.registry.handles.items() if handle.registered.operator.view}
         self.reached = {name: time for name, time in record["reached"].items() if name not in views}
+        self.counts = counts_of_json(record.get("counts", {}))
         self.segments = {name: Segments.of_json(values) for name, values in record["segments"].items()}
         for name, reason in record.get("failures", {}).items():
             if name in self.registry.handles:

@@ -49,7 +49,7 @@ from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
 from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present, read, shape
 from rheos.runtime.epsparql.patterns import Shape as Shape
-from rheos.runtime.operator import Answers, Derived, End, Marks, Operator, Span, in_order
+from rheos.runtime.operator import Answers, Count, Derived, End, Marks, Operator, Span, in_order
 from rheos.runtime.plan import STATE, Registered
 from rheos.runtime.sharding import RULE, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
@@ -244,7 +244,12 @@ class EPSparqlOperator(Operator):
         return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))
 
     def live(
-        self, stream: str, elements: Mapping[str, pa.Table], until: int, bench: Workbench | None = None
+        self,
+        stream: str,
+        elements: Mapping[str, pa.Table],
+        until: int,
+        bench: Workbench | None = None,
+        before: Mapping[str, Count] | None = None,
     ) -> Marks:
         kept: Marks = np.ones(len(elements[stream]), bool)
         if self.memory is not None:
@@ -256,7 +261,7 @@ class EPSparqlOperator(Operator):
     ) -> Mapping[str, Answers]:
         from rheos.runtime.epsparql import consumption
 
-        batch, unseen = bench.room(EPSparqlBatch.of), dict(span.unseen)
+        batch, unseen = bench.room(EPSparqlBatch.of), span.unseen
         if not self.stages:
             cache = bench.cache if shard is None and self.keeps(bench, span) else None
             found = batch.answers(self, span.after, span.until, unseen, shard, span.over, cache)

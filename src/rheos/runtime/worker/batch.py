@@ -19,7 +19,7 @@ import pyarrow as pa
 from rheos.deadline import within
 from rheos.errors import ResourceError, RheosError, TimeLimitError
 from rheos.execute.limits import limited_cursor
-from rheos.runtime.operator import Answers, Derived, Family, Span
+from rheos.runtime.operator import Answers, Count, Derived, Family, Span
 from rheos.runtime.plan import Control, Registered, components, is_circle, work
 from rheos.runtime.sharding import Way
 from rheos.runtime.state.buffer import Buffer, ordered
@@ -74,6 +74,7 @@ class Outcome:
     parted: set[str] = field(default_factory=set)  # streams of which other shards have made other parts
     unmerged: set[str] = field(default_factory=set)  # queries that shards of a variable cannot answer
     needed: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, dict[int, Count]] = field(default_factory=dict)  # as in `Control`
 
 
 def evaluate(
@@ -391,14 +392,23 @@ class MicroBatch:
             if maker.derived in query.streams and maker.name in self.results.reached
         }
         buffers = self.results.buffers
-        until = until_of(query, self.known, buffers, self.results.progress, after, seen_after, made)
-        unseen = {stream: buffers[stream].up_to(moment) for stream, moment in seen_after.items()}
+        before = {stream: self.count(stream, moment) for stream, moment in seen_after.items()}
+        until = until_of(query, self.known, buffers, self.results.progress, after, before, made)
         if query.operator.family is not None:
             # What is not there any more cannot be seen: so the queries of a family meet again after a while.
-            unseen = {stream: count for stream, count in unseen.items() if count > buffers[stream].dropped}
+            before = {
+                stream: count for stream, count in before.items() if count.triples > buffers[stream].dropped
+            }
         over = query.operator.late and self.is_over(query)
         # What is known late is reported after the last element of all.
-        return Span(after, until + over, tuple(sorted(unseen.items())), over)
+        return Span(after, until + over, tuple(sorted(before.items())), over)
+
+    def count(self, stream: str, moment: int) -> Count:
+        """How many elements of a stream there were up to a moment. From what is live that can be told only as
+        long as no later one has been dropped."""
+        known = self.control.counts.get(stream, {}).get(moment)
+        buffer = self.results.buffers[stream]
+        return known or Count(buffer.up_to(moment), buffer.graphs_up_to(moment))
 
     def is_over(self, query: Registered) -> bool:
         """Whether all the streams that a query reads have ended, rather than just fallen silent."""
@@ -417,15 +427,31 @@ class MicroBatch:
         states = {name for query in self.queries for name in query.states}
         placed = {stream: self.bench.elements[stream] for stream in self.results.buffers.keys() - states}
         # Queries that look through the same windows and are equally far need the same.
-        needs = {(query.operator.sees, self.results.reached[query.name]): query for query in queries}
+        needs = {
+            (query.operator.sees, self.results.reached[query.name], self.remembered(query)): query
+            for query in queries
+        }
         kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
-        for (_, until), query in needs.items():
+        for (_, until, before), query in needs.items():
             for stream in query.streams:
-                kept[stream] |= query.operator.live(stream, placed, until, self.bench)
+                kept[stream] |= query.operator.live(stream, placed, until, self.bench, dict(before))
         for stream, marks in kept.items():
             first = int(np.argmax(marks)) if marks.any() else None
             times = placed[stream].column("time")
             self.results.needed[stream] = FOREVER if first is None else times[first].as_py()
+
+    def remembered(self, query: Registered) -> tuple[tuple[str, Count], ...]:
+        """What of each stream came before a query, if what it needs depends on that; it is remembered where
+        the query counts."""
+        if not (query.operator.steps or query.operator.compares):
+            return ()
+        found = list[tuple[str, Count]]()
+        for stream, moment in self.control.seen_after.get(query.name, {}).items():
+            count = self.count(stream, moment)
+            found.append((stream, count))
+            if query.operator.steps and self.known.get(stream, NEVER) > moment:
+                self.results.counts.setdefault(stream, {})[moment] = count
+        return tuple(found) if query.operator.compares else ()
 
 
 def elements_of(rows: pa.Table, times: int, *, graphs: bool = False) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rheos.runtime.operator import End
+from rheos.runtime.operator import Count, End
 from rheos.runtime.plan import Control, Registered
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.state.progress import Progress
@@ -50,7 +50,7 @@ def until_of(
     held: Mapping[str, Buffer],
     progress: Mapping[str, Progress],
     after: int,
-    seen_after: Mapping[str, int],
+    before: Mapping[str, Count],
     made: Mapping[str, int],
 ) -> int:
     """The time up to which a query can be evaluated: where its streams are complete, or if they all have
@@ -64,23 +64,21 @@ def until_of(
         return after
     if until < FOREVER:
         return until
-    ends = {stream: end_of(stream, held[stream], progress, seen_after) for stream in query.streams}
+    ends = {stream: end_of(stream, held[stream], progress, before.get(stream)) for stream in query.streams}
     end = query.operator.end({stream: found for stream, found in ends.items() if found is not None})
     return max((*made.values(), after if end is None else end))
 
 
-def end_of(
-    stream: str, held: Buffer, progress: Mapping[str, Progress], seen_after: Mapping[str, int]
-) -> End | None:
+def end_of(stream: str, held: Buffer, progress: Mapping[str, Progress], before: Count | None) -> End | None:
     """The end of a stream, as a query sees it; of a derived one, that of what is still held of it: what was
     before has been seen by all its readers."""
     last = progress[stream].high if stream in progress else held.last
     if last == NEVER:
         return None
-    first = held.up_to(seen_after[stream]) if stream in seen_after else 0
+    first = 0 if before is None else before.triples
     found = End(last, held.up_to(last - 1) - first, held.up_to(last) - first)
     if not held.has_graphs:
         return found
-    unseen = held.graphs_up_to(seen_after[stream]) if stream in seen_after else 0
+    unseen = 0 if before is None else before.graphs
     graphs = held.graphs_up_to(last - 1) - unseen, held.graphs_up_to(last) - unseen
     return replace(found, graphs=graphs)

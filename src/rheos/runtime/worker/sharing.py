@@ -86,7 +86,7 @@ class Share:
         buffers = dict(bench.buffers)
         placed = {stream: bench.elements[stream] for stream in operator.streams}
         for stream in operator.streams:
-            marks = operator.live(stream, placed, span.after, bench)
+            marks = operator.live(stream, placed, span.after, bench, dict(span.before))
             first = int(np.argmax(marks)) if marks.any() else len(marks)
             buffers[stream] = bench.buffers[stream].part(first, span.until)
         own = replace(bench, buffers=buffers, cache=None)

@@ -240,6 +240,7 @@ class Written:
                 "progress": {stream: asdict(progress) for stream, progress in outcome.progress.items()},
                 "letters": [letter.json() for letter in outcome.letters],
                 "reached": outcome.reached,
+                "counts": outcome.counts,
                 "flows": outcome.flows,
                 "states": {name: asdict(found) for name, found in self.states().items()},
                 "whole": {stream: asdict(found) for stream, found in whole.items()},
