@@ -76,11 +76,16 @@ class RunFormat(StrEnum):
 
 def examples(*lines: str) -> str:
     """Lines of example commands as an epilog that keeps its lines in both styles of help."""
+    return listed("Examples", *lines)
+
+
+def listed(title: str, *lines: str) -> str:
+    """Lines under a title, for an epilog."""
     if FANCY:
         return "\n\n".join(
-            ["[bold]Examples[/bold]", *(f"  {line.replace('[', chr(92) + '[')}" for line in lines)]
+            [f"[bold]{title}[/bold]", *(f"  {line.replace('[', chr(92) + '[')}" for line in lines)]
         )
-    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+    return "\b\n" + "\n".join([f"{title}:", *(f"  {line}" for line in lines)])
 
 
 def _iri(value: str, what: str) -> str:

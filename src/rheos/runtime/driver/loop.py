@@ -35,7 +35,7 @@ from rheos.runtime.driver.compaction import Compaction
 from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch
 from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
-from rheos.runtime.driver.metrics import Metrics
+from rheos.runtime.driver.metrics import NONE, Metrics, Times
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
@@ -105,6 +105,7 @@ class Loop:
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
+    batch_times: Times = NONE  # of the runs before this one, too
 
     def __post_init__(self) -> None:
         self.finished = threading.Event()
@@ -261,7 +262,8 @@ class Loop:
             for name in self.streams
         }
         queries, sinks = self.registry.metrics(), self.sinks.metrics()
-        return Metrics(streams, queries, self.batches, self._static.milliseconds, sinks)
+        milliseconds = self._static.milliseconds
+        return Metrics(streams, queries, self.batches, milliseconds, sinks, self.batch_times)
 
     # --- a batch -----------------------------------------------------------------------------------
 
@@ -275,6 +277,7 @@ class Loop:
                 # One that was done before the crash has gone out; only Spark does not know that.
                 if number > self._done:
                     self._evaluate(frame, number)
+                    self.batch_times = self.batch_times.plus(self.busy_for)
             except BaseException as error:
                 if not self._stopping.is_set():
                     self._failure = error
