@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,3 +104,11 @@ def test_counters_never_fall_and_times_are_histograms(spark: SparkSession, tmp_p
         for process in ("driver", "jvm", "workers"):
             assert after["rheos_process_memory_bytes", process] > 1_000_000
             assert after["rheos_process_open_files", process] > 3
+
+
+def test_the_page_lists_all_metrics() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+    listed = set(re.findall(r"`(\w+)`", page[page.index("### Metrics") : page.index("## Safety")]))
+    names = {name.removeprefix("rheos_") for name in GAUGES | HISTOGRAMS}
+    names |= {f"{name.removeprefix('rheos_')}_total" for name in COUNTERS}
+    assert names <= listed
