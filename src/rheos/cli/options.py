@@ -413,6 +413,10 @@ DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="FOLDER", help="The folder of all that survives: rheos-state."),
 ]
+BackedUpArgument = Annotated[
+    Path, typer.Argument(metavar="DATA_DIR", help="The folder of the server: what it has as --data-dir.")
+]
+TargetArgument = Annotated[Path, typer.Argument(metavar="TARGET", help="The new folder for the copy.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Do not start if a query of the configuration is wrong.")
 ]
