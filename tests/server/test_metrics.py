@@ -89,11 +89,15 @@ def test_counters_never_fall_and_times_are_histograms(spark: SparkSession, tmp_p
         assert before["rheos_query_evaluation_seconds_count", "q"] == 1
         assert before["rheos_query_evaluation_seconds_sum", "q"] > 0
         assert before["rheos_sink_delivery_seconds_count", "q", sink] == 1
+        left = config.state / "engine" / "static" / "of-a-run-before.arrow"
+        left.parent.mkdir(exist_ok=True)
+        left.touch()
         # All of these begin again: the streams pause, and the query is another.
         assert http.put("/more", json={}).status_code == 201
         assert http.put("/q", content=text.replace("10s", "5s"), params={"sink": sink}).status_code == 200
         city.push("s", lines([("a", "p", "d", 12), ("a", "p", "e", 31), ("a", "p", "late", 1)]))
         wait(lambda: samples(http)["rheos_dead_letters_total", "late", "s"] == 1, "the late element is read")
+        assert not left.exists()
         after = samples(http)
         fallen = {
             key: (count, after.get(key))

@@ -503,6 +503,7 @@ class Loop:
             if name in self.registry.handles:
                 self.registry.handles[name].fail(reason)
         self.journal.collect_garbage(record, time.time())
+        self._static.begin()
         self._emit_again(self._done, record.get("lengths", {}))
         self.sinks.recover(self._done)
         if self.all_ended():
