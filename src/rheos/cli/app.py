@@ -409,7 +409,7 @@ def bench(context: typer.Context) -> None:
     if find_spec("rheos_bench") is None:
         typer.echo(
             "The benchmarks are not part of the installed package: clone the repository of rheos and run "
-            "`make install` there, or `pip install ./bench`.",
+            "`make install` there, or `pip install '.[bench]' ./bench`.",
             err=True,
         )
         raise typer.Exit(2)
