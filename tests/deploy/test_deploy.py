@@ -122,13 +122,25 @@ def test_the_job_runs_on_spark(tmp_path: Path) -> None:
     assert list((tmp_path / "checkpoint").rglob("*.json"))
 
 
+def installed(package: Path, folder: Path) -> set[str]:
+    """The files of rheos that a package installs; a source is built by what this environment has."""
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder]
+    command = [sys.executable, "-m", "pip", "install", *options, package]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = {path.relative_to(folder).as_posix() for path in (folder / "rheos").rglob("*") if path.is_file()}
+    assert {"rheos/cli/app.py", "rheos/server/pages/static/rheos.css", "rheos/syntax/cqels.lark"} <= found
+    return {name for name in found if not name.endswith(".pyc")}
+
+
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 @pytest.mark.slow
 def test_the_wheel_runs_without_the_checkout(tmp_path: Path) -> None:
     """The steps of the Containerfile, in a plain folder: build, install into an empty environment, serve."""
     build = [sys.executable, "-m", "hatchling", "build", "--directory", tmp_path]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    [wheel], [_] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    [wheel], [source] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    assert installed(wheel, tmp_path / "of-wheel") == installed(source, tmp_path / "of-source")
     assert wheel.name.startswith(f"rheos-{VERSION}-")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
