@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TWO_WORKERS = """
 import atexit, os, signal, sys
 from pathlib import Path
-from rheos_bench import processes
+from rheos import processes
 from rheos_bench.standalone import cluster
 
 with cluster(2, Path(sys.argv[1])) as spark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,10 @@ def test_every_benchmark_has_its_module_and_is_told_of_in_the_help() -> None:
 
     for name in BENCHMARKS:
         assert callable(import_module(f"rheos_bench.{name}").run)
-        assert f"rheos bench {name}" in called("bench", "--help").out
+    shown = called("bench", "--help").out
+    for name, benchmark in BENCHMARKS.items():
+        assert f"rheos bench {name}" in shown
+        assert re.search(rf"^ +{name} +{re.escape(benchmark.what)}$", shown, re.MULTILINE), name
 
 
 @pytest.fixture
@@ -80,3 +84,6 @@ def test_options_and_their_usual_values(started: dict[str, Settings]) -> None:
         triples=3000, rounds=5, store="s3://bucket/x", only=("join",), live=1_000_000
     )
     assert called("bench", "sparql", "--rounds", "0").status == 2
+    for length, minutes in ((("--minutes", "60"), 60), (("--hours", "24"), 1440)):
+        assert called("bench", "soak", *length).status == 0
+        assert started["soak"].minutes == minutes

@@ -16,8 +16,10 @@ import httpx
 import pytest
 import yaml
 
+from rheos.processes import text, tree
 from rheos.server.config import Config, config_of
 from tests.conftest import java_is_missing
+from tests.server.city import wait
 from tests.server.conftest import serving
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +101,8 @@ def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
     known = set[str]()
     for http in serving(Config(port=0, state=tmp_path)):
         known = set(re.findall(r"^# TYPE (rheos_\w+) ", http.get("/metrics").text, re.MULTILINE))
-    assert asked <= known
+    assert {re.sub(r"_seconds_(bucket|count|sum)$", "_seconds", name) for name in asked} <= known
+    assert {"rheos_process_memory_bytes", "rheos_dead_letters_total", "rheos_batch_seconds_bucket"} <= asked
 
 
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
@@ -119,17 +122,29 @@ def test_the_job_runs_on_spark(tmp_path: Path) -> None:
     assert list((tmp_path / "checkpoint").rglob("*.json"))
 
 
+def installed(package: Path, folder: Path) -> set[str]:
+    """The files of rheos that a package installs; a source is built by what this environment has."""
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder]
+    command = [sys.executable, "-m", "pip", "install", *options, package]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = {path.relative_to(folder).as_posix() for path in (folder / "rheos").rglob("*") if path.is_file()}
+    assert {"rheos/cli/app.py", "rheos/server/pages/static/rheos.css", "rheos/syntax/cqels.lark"} <= found
+    return {name for name in found if not name.endswith(".pyc")}
+
+
 @pytest.mark.skipif(java_is_missing(), reason="Spark needs Java 17 or 21, and there is none here")
 @pytest.mark.slow
 def test_the_wheel_runs_without_the_checkout(tmp_path: Path) -> None:
     """The steps of the Containerfile, in a plain folder: build, install into an empty environment, serve."""
     build = [sys.executable, "-m", "hatchling", "build", "--directory", tmp_path]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    [wheel], [_] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    [wheel], [source] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    assert installed(wheel, tmp_path / "of-wheel") == installed(source, tmp_path / "of-source")
     assert wheel.name.startswith(f"rheos-{VERSION}-")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
-    install = [binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[kafka,mqtt]"]
+    install = [binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[server,kafka,mqtt]"]
     done = subprocess.run(install, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RHEOS_"))}
@@ -155,24 +170,43 @@ def test_the_wheel_runs_without_the_checkout(tmp_path: Path) -> None:
 
 
 def test_the_server_of_a_service_needs_no_file(tmp_path: Path) -> None:
-    """As in the container: everything from the environment, and the token in no process list."""
-    (tmp_path / "token").write_text("correct-horse\n")
-    given = {"RHEOS_PORT": "0", "RHEOS_STATE": str(tmp_path / "state"), "RHEOS_LOG__FORMAT": "json"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rheos", "serve", "--token-file", "token"],
-        cwd=tmp_path,
-        env={**os.environ, **given},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    """As in the container: everything from the environment, and the token in no process list and no log."""
+    token = "correct-horse"
+    (tmp_path / "token").write_text(f"{token}\n")
+    given = {"RHEOS_PORT": "0", "RHEOS_STATE": str(tmp_path / "state"), "RHEOS_LOG__LEVEL": "debug"}
+    with (tmp_path / "log").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rheos", "serve", "--token-file", "token"],
+            cwd=tmp_path,
+            env={**os.environ, **given},
+            stderr=errors,
+        )
+
+    def log() -> list[dict[str, object]]:
+        lines = (tmp_path / "log").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
     try:
-        assert process.stderr is not None
-        lines = (json.loads(line) for line in process.stderr)
-        address = next(line["address"] for line in lines if line["event"] == "listening")
+        wait(lambda: any(line["event"] == "listening" for line in log()), "it listens")
+        address = next(line["address"] for line in log() if line["event"] == "listening")
         assert httpx.put(f"{address}name", content="x", timeout=60).status_code == 401
-        told = next(line for line in lines if line["event"] == "write")
-        assert (told["method"], told["path"], told["status"]) == ("PUT", "/name", 401)
+        bearer = {"Authorization": f"Bearer {token}"}
+        made = httpx.put(f"{address}made", json={}, headers=bearer, timeout=120)
+        assert made.status_code == 201
+        # Spark's processes are there by now, too.
+        commands = [text(one, "cmdline") for one in tree(process.pid)]
+        assert any("java" in command for command in commands) or java_is_missing()
+        assert [command for command in commands if token in command] == []
         assert (tmp_path / "state").is_dir()
     finally:
         process.terminate()
         assert process.wait(60) == 0
+    writes = [line for line in log() if line["event"] == "write"]
+    assert [(line["method"], line["path"], line["status"]) for line in writes] == [
+        ("PUT", "/name", 401),
+        ("PUT", "/made", 201),
+    ]
+    assert all(line["client"] == "127.0.0.1" and line["time"] and line["level"] == "info" for line in writes)
+    assert token not in (tmp_path / "log").read_text()
+    kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert [path for path in kept if token.encode() in path.read_bytes()] == []

@@ -15,11 +15,13 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from starlette.requests import HTTPConnection
 
 from rheos.errors import RheosError
 from rheos.server import access
-from rheos.server.config import Config, QueryConfig, Tls
+from rheos.server.config import Config, QueryConfig, StreamConfig, Tls
 from rheos.server.limits import Limits
+from rheos.server.problems import Problem
 from rheos.server.serve import served
 from tests.server.conftest import serving
 
@@ -224,6 +226,30 @@ def test_a_query_may_have_a_token_of_its_own(closed: httpx.Client) -> None:
         assert closed.get(path, headers=bearer("everything")).status_code == 401
         for token in ("only-this-one", TOKEN):
             assert closed.get(path, headers=bearer(token)).status_code != 401
+
+
+def test_a_stream_may_have_a_token_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "s.nq").touch()
+    stream = StreamConfig("own", source=str(tmp_path / "s.nq"), read_token="only-this-one")
+    config = Config(port=0, state=tmp_path / "state", token=TOKEN, streams=(stream,))
+    rules = access.Access.of(config, "http://127.0.0.1/")
+    for path in ("/own", "/trdf/own", "/page/own/physical/5", "/own/2026-01-01T00%3A00%3A00Z"):
+        assert refused(rules, path, {})
+        assert refused(rules, path, bearer("another-token"))
+        assert not refused(rules, path, bearer("only-this-one"))
+        assert not refused(rules, path, bearer(TOKEN))
+    assert not refused(rules, "/other", {})
+
+
+def refused(rules: access.Access, path: str, headers: dict[str, str]) -> bool:
+    """Whether a request to read is refused."""
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "path": path.replace("%3A", ":"), "headers": raw}
+    try:
+        rules.read(HTTPConnection(scope))
+    except Problem as problem:
+        return problem.status == 401
+    return False
 
 
 def test_who_may_read_may_not_write(closed: httpx.Client) -> None:

@@ -71,7 +71,7 @@ def test_an_element_far_ahead_spoils_nothing(city: City, config: Config) -> None
     response = city.http.get("/health")
     assert response.status_code == 200
     assert response.json() == {"status": "degraded", "streams": {"s": told}}
-    assert 'rheos_stream_ahead_total{stream="s"} 1' in city.http.get("/metrics").text
+    assert 'rheos_dead_letters_total{reason="ahead",stream="s"} 1' in city.http.get("/metrics").text
     # A client may choose another bound.
     assert city.http.put("/near", json={"ahead": "5s"}).status_code == 201
     soon = '<http://ex/a> <http://ex/p> <http://ex/b> "' + time.strftime(

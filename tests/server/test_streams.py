@@ -511,7 +511,7 @@ def test_metrics(linked: City) -> None:
         "rheos_stream_lag_seconds",
         "rheos_stream_held",
         "rheos_stream_rate",
-        "rheos_stream_late_total",
+        "rheos_dead_letters_total",
     } <= names
     health = linked.http.get("/health")
     # Others of these tests push rubbish, to streams of their own.

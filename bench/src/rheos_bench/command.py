@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rheos.cli.failures import reported
-from rheos.cli.options import FANCY, examples
+from rheos.cli.options import FANCY, examples, listed
 from rheos_bench import BENCHMARKS, Settings
 
 app = typer.Typer(
@@ -19,7 +19,10 @@ app = typer.Typer(
 
 
 @app.command(
-    epilog=examples(
+    help="Measure rheos on this machine, beside its targets and beside pyoxigraph.",
+    epilog=listed("Benchmarks", *(f"{one.name:<9} {one.what}" for one in BENCHMARKS.values()))
+    + "\n\n"
+    + examples(
         "rheos bench",
         "rheos bench sparql --triples 100000",
         "rheos bench paths",
@@ -38,14 +41,15 @@ app = typer.Typer(
         "rheos bench kafka --messages 500000",
         "rheos bench state --live 200000",
         "rheos bench memory --live 10000000",
-    )
+        "rheos bench soak --minutes 60",
+    ),
 )
 def bench(
     name: Annotated[
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Which one; without it, all that take no more than some minutes.",
+            help="Which one, of those below; without it, all that take no more than some minutes.",
             show_default=False,
         ),
     ] = None,
@@ -78,7 +82,7 @@ def bench(
         bool,
         typer.Option(
             "--full",
-            help="What takes long, too: live, cluster, kafka, state, memory, cqels with ten million triples.",
+            help="What takes long, too, and cqels with ten million triples.",
         ),
     ] = False,
     only: Annotated[
@@ -95,8 +99,15 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", min=0.1, help="How long soak runs: 5.", show_default=False),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option("--hours", min=0.1, help="The same in hours.", show_default=False),
+    ] = None,
 ) -> None:
-    """Measure rheos on this machine, beside its targets and beside pyoxigraph."""
     if name is not None and name not in BENCHMARKS:
         known = ", ".join(BENCHMARKS)
         raise typer.BadParameter(f"no benchmark {name!r}; there are: {known}", param_hint="NAME")
@@ -118,5 +129,6 @@ def bench(
                         live=live or one.live,
                         rounds=1 if quick else rounds,
                         store=store,
+                        minutes=minutes if hours is None else hours * 60,
                     )
                 )

@@ -142,24 +142,26 @@ def report(pushed: Pushed, heard: Sequence[Heard], warm_up: float) -> None:
 
 
 class Serving(NamedTuple):
-    """A server: the port on which it listens, and the number of its process."""
+    """A server: the port on which it listens, the number of its process, and the folder it was started in."""
 
     port: int
     process: int
+    folder: Path
 
 
 @contextmanager
-def serving(config: str) -> Iterator[Serving]:
-    """Run `rheos serve` in a process of its own."""
+def serving(config: str, files: Mapping[str, str] | None = None) -> Iterator[Serving]:
+    """Run `rheos serve` in a process of its own, in a folder with these files."""
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as name:
         folder = Path(name)
-        (folder / "rheos.toml").write_text(config)
+        for file, content in {"rheos.toml": config, **(files or {})}.items():
+            (folder / file).write_text(content)
         log = folder / "log"
         with log.open("wb") as errors:
             command = [sys.executable, "-m", "rheos", "serve"]
             process = subprocess.Popen(command, cwd=folder, stderr=errors, start_new_session=True)
         try:
-            yield Serving(listening(process, log), process.pid)
+            yield Serving(listening(process, log), process.pid, folder)
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)
         finally:

@@ -11,6 +11,7 @@ from rheos.cli.failures import reported
 from rheos.cli.options import (
     FANCY,
     AheadOption,
+    BackedUpArgument,
     BaseOption,
     BatchOption,
     CheckpointOption,
@@ -57,6 +58,7 @@ from rheos.cli.options import (
     StreamOption,
     StrictOption,
     Target,
+    TargetArgument,
     TextOption,
     TextsOption,
     TimeOption,
@@ -360,6 +362,16 @@ def serve(
         serve(config, host, port, token_file, data_dir, strict or None)
 
 
+@app.command(epilog=examples("rheos backup /var/lib/rheos /backups/2026-03-02"))
+def backup(data_dir: BackedUpArgument, target: TargetArgument) -> None:
+    """Copy the folder of a server, which may run meanwhile. A server that is started with the copy goes on
+    from that moment: every element that was accepted before is there, and no answer comes twice."""
+    from rheos.cli.backup import show
+
+    with reported():
+        show(data_dir, target)
+
+
 @app.command(
     epilog=examples(
         "rheos demo",
@@ -397,7 +409,7 @@ def bench(context: typer.Context) -> None:
     if find_spec("rheos_bench") is None:
         typer.echo(
             "The benchmarks are not part of the installed package: clone the repository of rheos and run "
-            "`make install` there, or `pip install ./bench`.",
+            "`make install` there, or `pip install '.[bench]' ./bench`.",
             err=True,
         )
         raise typer.Exit(2)

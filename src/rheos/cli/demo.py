@@ -6,6 +6,9 @@ import signal
 
 
 def demo(port: int | None, microseconds: int | None) -> None:
+    from rheos.server import check
+
+    check()
     from rheos.demo.run import run
 
     # SIGTERM ends it as Ctrl-C does: with all of its files taken away.

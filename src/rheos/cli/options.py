@@ -76,11 +76,16 @@ class RunFormat(StrEnum):
 
 def examples(*lines: str) -> str:
     """Lines of example commands as an epilog that keeps its lines in both styles of help."""
+    return listed("Examples", *lines)
+
+
+def listed(title: str, *lines: str) -> str:
+    """Lines under a title, for an epilog."""
     if FANCY:
         return "\n\n".join(
-            ["[bold]Examples[/bold]", *(f"  {line.replace('[', chr(92) + '[')}" for line in lines)]
+            [f"[bold]{title}[/bold]", *(f"  {line.replace('[', chr(92) + '[')}" for line in lines)]
         )
-    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+    return "\b\n" + "\n".join([f"{title}:", *(f"  {line}" for line in lines)])
 
 
 def _iri(value: str, what: str) -> str:
@@ -408,6 +413,10 @@ DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="FOLDER", help="The folder of all that survives: rheos-state."),
 ]
+BackedUpArgument = Annotated[
+    Path, typer.Argument(metavar="DATA_DIR", help="The folder of the server: what it has as --data-dir.")
+]
+TargetArgument = Annotated[Path, typer.Argument(metavar="TARGET", help="The new folder for the copy.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Do not start if a query of the configuration is wrong.")
 ]

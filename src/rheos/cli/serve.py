@@ -17,6 +17,9 @@ def serve(
 ) -> None:
     """With no file named, the usual one counts if it is there. Options count more than the environment, and
     that more than the file."""
+    from rheos.server import check
+
+    check()
     from rheos.server import config
     from rheos.server.environment import merged
     from rheos.server.serve import serve

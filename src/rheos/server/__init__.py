@@ -9,3 +9,19 @@
 Only `host` knows the engine, and only `host` changes anything. The other modules turn requests into calls of
 the host, and its results into responses. `models` has the types of all bodies.
 """
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from rheos.errors import EnvironmentFault
+
+# What the extra `server` brings, as it is imported.
+PACKAGES = ("jinja2", "msgspec", "prometheus_client", "starlette", "uvicorn", "websockets")
+
+
+def check() -> None:
+    """EnvironmentFault if the packages of the extra are not there."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise EnvironmentFault(f"the server needs {', '.join(missing)}: pip install 'rheos[server]'")

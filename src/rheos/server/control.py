@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rheos.answers.continuous import time_text
-from rheos.runtime.driver.metrics import Metrics, QueryMetrics, StreamMetrics
+from rheos.runtime.driver.metrics import Metrics, QueryMetrics, SinkMetrics, StreamMetrics
 from rheos.server import limits, models, push, windows
 from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
@@ -159,7 +159,7 @@ class Control:
             execution=metrics.execution,
             sharding=metrics.sharding,
             subscribers=self.subscribers.counts().get(query.name, 0),
-            sinks=[] if handle is None else [models.Sink(**asdict(sink)) for sink in handle.sinks],
+            sinks=[] if handle is None else [sink_of(sink) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
         )
 
@@ -194,3 +194,15 @@ class Control:
             elements=metrics.rows,
             rates=self.host.rates.of(query.name),
         )
+
+
+def sink_of(found: SinkMetrics) -> models.Sink:
+    return models.Sink(
+        to=found.to,
+        waiting=found.waiting,
+        bytes=found.bytes,
+        behind=found.behind,
+        taken=found.taken,
+        dropped=found.dropped,
+        trouble=found.trouble,
+    )

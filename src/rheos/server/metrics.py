@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rheos.runtime.driver.metrics import StreamMetrics
+from rheos import processes
+from rheos.runtime.driver.metrics import BOUNDS, StreamMetrics, Times
+from rheos.runtime.driver.metrics import Metrics as Known
 from rheos.server.events import Subscribers
 from rheos.server.host import Host
 from rheos.server.negotiation import choose
+from rheos.server.rising import Rising
 
 TEXT = "text/plain"
 # `choose_encoder` of prometheus_client is not used: it fails for versions that are no numbers, and does not
@@ -28,14 +33,12 @@ FORMATS: dict[str, tuple[str, Callable[[Collector], bytes]]] = {
     "application/openmetrics-text": (openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest),
 }
 
-Family = CounterMetricFamily | GaugeMetricFamily
+Simple = CounterMetricFamily | GaugeMetricFamily
+Family = Simple | HistogramMetricFamily
 
 # The name of each metric of a stream or a query, what it is, and the field of the engine's own metrics.
 STREAMS = (
     ("stream_elements_total", "Elements read.", "read"),
-    ("stream_late_total", "Elements that came too late.", "late"),
-    ("stream_bad_total", "Elements that could not be read.", "bad"),
-    ("stream_ahead_total", "Elements that were too far ahead of the clock.", "ahead"),
     ("stream_rate", "Elements a second lately.", "rate"),
     ("stream_lag_seconds", "How far the time of a live stream is behind the clock.", "lag"),
     ("stream_connected", "Whether the broker or server of a stream can be reached.", "connected"),
@@ -47,10 +50,9 @@ QUERIES = (
     ("query_skipped_total", "Instants that a query gave up, because it may be stretched.", "skipped"),
     ("query_rows_total", "Rows, triples or booleans reported.", "rows"),
     ("query_running", "Whether the query runs.", "running"),
-    ("query_evaluations_total", "Batches in which the query reported.", "evaluations"),
-    ("query_evaluation_seconds_total", "Time that these evaluations took.", "total_seconds"),
 )
-
+# Why an element becomes a dead letter, as the engine counts it.
+REASONS = ("late", "bad", "ahead")
 SINKS = (
     ("sink_waiting", "Answers that a sink has not taken yet.", "waiting"),
     ("sink_waiting_bytes", "The size of these.", "bytes"),
@@ -87,6 +89,7 @@ class Metrics(Collector):
         self.host = host
         self.counters = counters
         self.subscribers = subscribers
+        self._counts, self._times = Rising[float](), Rising[Times]()
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -99,24 +102,65 @@ class Metrics(Collector):
         return Response(body, headers=headers)
 
     def collect(self) -> Iterator[Family]:
-        engine = self.host.metrics()
-        streams = list(self.host.streams.values())
-        found = {stream.name: engine.streams.get(stream.iri, StreamMetrics()) for stream in streams}
+        for found in (*self._of_engine(self.host.metrics()), *self._of_web(), *of_processes()):
+            if isinstance(found, CounterMetricFamily):
+                self._rise(found)
+            yield found
+
+    def _rise(self, found: CounterMetricFamily) -> None:
+        """Have the counts of a metric never fall."""
+        found.samples[:] = [
+            sample._replace(value=self._counts.of((sample.name, *sample.labels.values()), sample.value))
+            for sample in found.samples
+        ]
+
+    def _of_engine(self, engine: Known) -> Iterator[Family]:
+        streams = {stream.name: stream.iri for stream in list(self.host.streams.values())}
+        found = {name: engine.streams.get(iri, StreamMetrics()) for name, iri in streams.items()}
         for name, text, value in STREAMS:
             yield labelled(name, text, "stream", {key: getattr(m, value) for key, m in found.items()})
+        letters = family(
+            "dead_letters_total", "Elements that could not be used, and why.", ("stream", "reason")
+        )
+        for name, metrics in found.items():
+            for reason in REASONS:
+                letters.add_metric((name, reason), getattr(metrics, reason))
+        yield letters
         # The queries with a slash in their names are views, which are counted below.
         queries = {name: metrics for name, metrics in engine.queries.items() if "/" not in name}
         for name, text, value in QUERIES:
             yield labelled(name, text, "query", {key: getattr(m, value) for key, m in queries.items()})
         for name, text, value in SINKS:
-            sinks = family(name, text, ("query", "sink"))
-            for query, known in engine.sinks.items():
-                for sink in known:
-                    sinks.add_metric((query, sink.to), float(getattr(sink, value)))
-            yield sinks
+            taken = family(name, text, ("query", "sink"))
+            for query, sinks in engine.sinks.items():
+                for sink in sinks:
+                    taken.add_metric((query, sink.to), float(getattr(sink, value)))
+            yield taken
+        times: dict[tuple[str, ...], Times] = {(name,): m.times for name, m in queries.items()}
+        told = "Time that a query took in a batch in which it reported."
+        yield self._histogram("query_evaluation_seconds", told, ("query",), times)
+        told = "Time of a batch, from its elements to its answers on the disk."
+        yield self._histogram("batch_seconds", told, (), {(): engine.batch_times})
+        times = {(query, sink.to): sink.times for query, sinks in engine.sinks.items() for sink in sinks}
+        told = "Time from the answers of a batch until a sink had taken them."
+        yield self._histogram("sink_delivery_seconds", told, ("query", "sink"), times)
+
+    def _histogram(
+        self, name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], Times]
+    ) -> HistogramMetricFamily:
+        found = HistogramMetricFamily(f"rheos_{name}", text, labels=labels)
+        bounds = [*map(str, BOUNDS), "+Inf"]
+        for named, value in values.items():
+            times = self._times.of((name, *named), value)
+            buckets = list(zip(bounds, map(float, accumulate(times.counts)), strict=True))
+            found.add_metric(named, buckets, times.total)
+        return found
+
+    def _of_web(self) -> Iterator[Family]:
         counters, subscribers = self.counters, self.subscribers
         accepted, refused = dict(counters.accepted), dict(counters.refused)
-        backlogs = {stream.name: stream.log.backlog for stream in streams if stream.log is not None}
+        logs = {stream.name: stream.log for stream in list(self.host.streams.values())}
+        backlogs = {name: log.backlog for name, log in logs.items() if log is not None}
         yield labelled("push_accepted_total", "Elements accepted from clients.", "stream", accepted)
         yield labelled("push_refused_total", "Lines from clients that are no elements.", "stream", refused)
         yield labelled("push_backlog_bytes", "Pushed and not read yet.", "stream", backlogs)
@@ -125,7 +169,6 @@ class Metrics(Collector):
         yield single("subscribers_cut_off_total", "Subscribers that were too slow.", subscribers.cut_off)
         yield single("views", "Windows that are looked through.", len(self.host.views))
         yield single("static_triples", "Triples in the static graphs.", self.host.engine.graphs.size)
-        yield single("batches_total", "Batches since the streams were started.", engine.batches)
         yield single("up", "Whether streams flow.", self.host.failure is None and self.host.runs)
         requests = family("http_requests_total", "Requests answered.", ("method", "status"))
         for labels, count in dict(counters.requests).items():
@@ -133,13 +176,24 @@ class Metrics(Collector):
         yield requests
 
 
-def family(name: str, text: str, labels: tuple[str, ...] = ()) -> Family:
+def of_processes() -> Iterator[Family]:
+    """What this process, its JVM and its workers use; nothing where the system does not say."""
+    used = {role: use for role, use in processes.by_role(os.getpid()).items() if use.processes}
+    memory = {role: use.memory for role, use in used.items()}
+    yield labelled(
+        "process_memory_bytes", "Memory of the driver, the JVM and the workers.", "process", memory
+    )
+    files = {role: use.files for role, use in used.items()}
+    yield labelled("process_open_files", "Files, sockets and pipes that they have open.", "process", files)
+
+
+def family(name: str, text: str, labels: tuple[str, ...] = ()) -> Simple:
     """A metric without values; its name says whether it counts."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     return kind(f"rheos_{name}", text, labels=labels)
 
 
-def labelled(name: str, text: str, label: str, values: Mapping[str, float | None]) -> Family:
+def labelled(name: str, text: str, label: str, values: Mapping[str, float | None]) -> Simple:
     """A metric with a value for each stream or query; None is left out."""
     found = family(name, text, (label,))
     for named, value in values.items():
@@ -148,7 +202,7 @@ def labelled(name: str, text: str, label: str, values: Mapping[str, float | None
     return found
 
 
-def single(name: str, text: str, value: float) -> Family:
+def single(name: str, text: str, value: float) -> Simple:
     found = family(name, text)
     found.add_metric((), float(value))
     return found

@@ -75,8 +75,12 @@ class State:
         if not self._path.exists():
             return None
         content = json.loads(self._path.read_text())
-        if content.pop("version") != _VERSION:
-            raise RheosError(f"{self._path} was written by another version of rheos")
+        version = content.pop("version", None)
+        if version != _VERSION:
+            raise RheosError(
+                f"{self._path} was written by another version of rheos (its form is {version}, and this "
+                f"version reads {_VERSION}): go on with that version, or take another folder"
+            )
         queries = tuple(
             KeptQuery(**{**query, "sinks": tuple(query.get("sinks", ()))}) for query in content.pop("queries")
         )

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import RheosError
-from rheos.runtime.driver.metrics import SinkMetrics
+from rheos.runtime.driver.metrics import SinkMetrics, Times
 from rheos.runtime.state.outbox import Entry, Outbox
 from rheos.sinks.base import Batch, Notes, Sink, SinkSpec, Unreachable
 
@@ -58,6 +58,7 @@ class Delivery:
         self._trouble: str | None = None
         self._dropping = 0  # answers dropped since the sink was last full
         self._counts = {"taken": 0, "dropped": 0}
+        self._times = Times()
 
     # --- for the loop --------------------------------------------------------------------------------
 
@@ -121,6 +122,7 @@ class Delivery:
                 self._counts["taken"],
                 self._counts["dropped"],
                 self._fault or self._trouble,
+                self._times,
             )
 
     def drain(self, deadline: float) -> bool:
@@ -202,6 +204,7 @@ class Delivery:
                 self._outbox.delete(entry)
                 self._waiting.popleft()
             self._counts["taken"] += entry.rows - before
+            self._times = self._times.plus(max(0.0, time.time() - entry.since))
             self._well()
 
     def _open(self) -> None:

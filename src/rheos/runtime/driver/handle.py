@@ -186,9 +186,8 @@ class Handle:
             execution="task",
             sharding=way,
             running=self.running,
-            evaluations=before.evaluations + 1,
-            total_milliseconds=before.total_milliseconds + milliseconds,
             skipped=before.skipped + skipped,
+            times=before.times.plus(milliseconds / 1000),
         )
         instants = reported.instants
         if not self._callbacks and self._results.maxlen is not None:

@@ -35,7 +35,7 @@ from rheos.runtime.driver.compaction import Compaction
 from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch, counts_of_json
 from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
-from rheos.runtime.driver.metrics import Metrics
+from rheos.runtime.driver.metrics import NONE, Metrics, Times
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
@@ -107,6 +107,7 @@ class Loop:
     reached: dict[str, int] = field(default_factory=dict)
     counts: dict[str, dict[int, Count]] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
+    batch_times: Times = NONE  # of the runs before this one, too
 
     def __post_init__(self) -> None:
         self.finished = threading.Event()
@@ -263,7 +264,8 @@ class Loop:
             for name in self.streams
         }
         queries, sinks = self.registry.metrics(), self.sinks.metrics()
-        return Metrics(streams, queries, self.batches, self._static.milliseconds, sinks)
+        milliseconds = self._static.milliseconds
+        return Metrics(streams, queries, self.batches, milliseconds, sinks, self.batch_times)
 
     # --- a batch -----------------------------------------------------------------------------------
 
@@ -277,6 +279,7 @@ class Loop:
                 # One that was done before the crash has gone out; only Spark does not know that.
                 if number > self._done:
                     self._evaluate(frame, number)
+                    self.batch_times = self.batch_times.plus(self.busy_for)
             except BaseException as error:
                 if not self._stopping.is_set():
                     self._failure = error
@@ -506,6 +509,7 @@ class Loop:
             if name in self.registry.handles:
                 self.registry.handles[name].fail(reason)
         self.journal.collect_garbage(record, time.time())
+        self._static.begin()
         self._emit_again(self._done, record.get("lengths", {}))
         self.sinks.recover(self._done)
         if self.all_ended():

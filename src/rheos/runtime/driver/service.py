@@ -25,7 +25,7 @@ from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.hosting import Hosting
 from rheos.runtime.driver.location import Location
 from rheos.runtime.driver.loop import Loop, Output, Writer
-from rheos.runtime.driver.metrics import Metrics, StreamMetrics
+from rheos.runtime.driver.metrics import NONE, Metrics, StreamMetrics
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.rehearsal import rehearse
 from rheos.runtime.driver.sinks import Sinks
@@ -317,6 +317,7 @@ class Streaming:
             limit=None if self._hosting is None else self._hosting.limit,
             shards=self._shards,
             shard_by=self._shard_by,
+            batch_times=NONE if self.loop is None else self.loop.batch_times,
         )
         for stream in used.values():
             if isinstance(stream.source, Spool) and stream.source.folder not in self._copying:

@@ -30,6 +30,7 @@ from rheos.store.schema import restricted as matching
 
 # Where data changes more often than tables can be filled, some of them may be ahead of others.
 TRIES = 5
+FOLDER = "static"
 
 
 class Unfilled(Exception):
@@ -51,6 +52,10 @@ class StaticTables:
     executor: Callable[[], Executor]
     tables: dict[str, tuple[object, StaticTable]] = field(default_factory=dict)
     milliseconds: float = 0.0  # that tables took when some were last filled
+
+    def begin(self) -> None:
+        """Take away the tables of a run before this one, whose graphs may have been others."""
+        self.store.delete(self.store.names(FOLDER))
 
     def up_to_date(
         self, parts: Iterable[tuple[Family | None, Part]], limit: float | None = None
@@ -132,7 +137,7 @@ class StaticTables:
         return StaticTable(self._written(part, table), Size(len(rows), different))
 
     def _written(self, part: Part, table: pa.Table) -> str:
-        name = f"static/{part.table}-{uuid.uuid4().hex[:12]}.arrow"
+        name = f"{FOLDER}/{part.table}-{uuid.uuid4().hex[:12]}.arrow"
         self.store.write_table(name, table)
         return name
 

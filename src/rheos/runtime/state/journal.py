@@ -41,6 +41,9 @@ from typing import Any, Protocol, runtime_checkable
 from rheos.errors import CheckpointError
 from rheos.runtime.state.store import Store
 
+# The form of records. Whoever changes what a record says such that an earlier version would misread it counts
+# this up, and reads the forms before it as well or refuses them.
+FORMAT = 1
 PIECE = 4096  # PIPE_BUF: a pipe takes so much at once
 CHANNELS = ("answers", "letters")
 _PATIENCE = 10.0  # seconds to wait for files to be taken away, at the end
@@ -98,14 +101,25 @@ class Journal:
         content = self.store.read(f"batches/{number}.json")
         if content is None:
             raise CheckpointError(f"batches/{number}.json is gone from {self.store.uri}")
-        return number, json.loads(content)
+        return number, self._record(json.loads(content))
+
+    def _record(self, content: dict[str, Any]) -> dict[str, Any]:
+        """A record without the number of its form; the first one had none."""
+        form = content.pop("format", 1)
+        if form > FORMAT:
+            raise CheckpointError(
+                f"the checkpoint {self.store.uri} was made by a newer version of rheos (its form is {form}, "
+                f"and this version reads up to {FORMAT}): go on with that version, or begin anew in another "
+                "folder"
+            )
+        return content
 
     def commit(self, number: int, record: Mapping[str, Any], said: Mapping[str, bytes]) -> None:
         """Have a batch done: first what it says, then that it is done."""
         before = set(self._batches)
         for channel, data in said.items() if self.durable else ():
             self._write(f"batches/{number}.{channel}", data)
-        self._write(f"batches/{number}.json", json.dumps(record).encode())
+        self._write_record(number, record)
         old = {name for name in before if int(PurePosixPath(name).name.split(".")[0]) < number}
         self._batches -= old
         named = segments_of(record)
@@ -117,7 +131,7 @@ class Journal:
         found = self.last()
         if found is not None:
             number, record = found
-            self._write(f"batches/{number}.json", json.dumps({**record, **part}).encode())
+            self._write_record(number, {**record, **part})
 
     def collect_garbage(self, record: Mapping[str, Any], older_than: float) -> None:
         """Take away segments that no record names and that were written before a time (seconds since 1970):
@@ -131,6 +145,9 @@ class Journal:
     def discard(self, names: Iterable[str]) -> None:
         """Take files away, soon."""
         self._cleaner.take(list(names))
+
+    def _write_record(self, number: int, record: Mapping[str, Any]) -> None:
+        self._write(f"batches/{number}.json", json.dumps({"format": FORMAT, **record}).encode())
 
     def _write(self, name: str, data: bytes) -> None:
         self.store.write(name, data)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection
+from importlib.util import find_spec
 from typing import Any
 
 from rheos.addresses import Address, Allowed
+from rheos.errors import EnvironmentFault
 from rheos.sources.receivers import http
 from rheos.sources.receivers.base import MOST, Message, Receiver
 
@@ -28,6 +30,8 @@ class WebSocket(Receiver):
         return http.OPTIONS
 
     def parsed(self, allowed: Allowed) -> Address:
+        if find_spec("websockets") is None:
+            raise EnvironmentFault("streams of WebSockets need websockets: pip install 'rheos[server]'")
         self.target = self.url.partition("#")[0]
         return allowed.check(self.target)
 
