@@ -159,8 +159,11 @@ class Control:
             execution=metrics.execution,
             sharding=metrics.sharding,
             subscribers=self.subscribers.counts().get(query.name, 0),
+            reads=[] if handle is None else sorted(name[1:-1] for name in handle.registered.streams),
+            lag=self.host.lag_of(query),
             sinks=[] if handle is None else [models.Sink(**asdict(sink)) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
+            rates_until=self._until(query.name),
         )
 
     def _stream(self, stream: Stream, all: Metrics) -> models.Stream:
@@ -182,6 +185,7 @@ class Control:
             connected=metrics.connected,
             trouble=metrics.trouble,
             rates=self.host.rates.of(stream.name),
+            rates_until=self._until(stream.name),
         )
 
     def _derived(self, query: Query, iri: str) -> models.Stream:
@@ -193,4 +197,9 @@ class Control:
             window=windows.path_of(self.host.window_of(query.name)),
             elements=metrics.rows,
             rates=self.host.rates.of(query.name),
+            rates_until=self._until(query.name),
         )
+
+    def _until(self, name: str) -> str | None:
+        until = self.host.rates.until(name)
+        return None if until is None else time_text(until)

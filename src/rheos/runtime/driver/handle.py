@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.algebra.nodes import Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
@@ -189,6 +190,7 @@ class Handle:
             evaluations=before.evaluations + 1,
             total_milliseconds=before.total_milliseconds + milliseconds,
             skipped=before.skipped + skipped,
+            event_time=pc.max(reported.instants.column(1)).as_py() or before.event_time,
         )
         instants = reported.instants
         if not self._callbacks and self._results.maxlen is not None:

@@ -36,7 +36,8 @@ class QueryMetrics:
     """A query: the instants and rows that it reported, how long and where its last evaluation ran, and how
     often and how long it was evaluated in all. `sharding` says how its work was last shared out: `one` shard,
     or by `time`. `failure` says why it was stopped by the engine;
-    `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up."""
+    `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up.
+    `event_time` is the last instant that it reported (microseconds)."""
 
     instants: int = 0
     rows: int = 0
@@ -49,6 +50,7 @@ class QueryMetrics:
     callback_errors: int = 0
     sharding: str | None = None
     skipped: int = 0
+    event_time: int | None = None
 
     @property
     def total_seconds(self) -> float:

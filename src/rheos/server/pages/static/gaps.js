@@ -1,0 +1,37 @@
+// Gaps: the values of some lines at their times come in, columns for uPlot go out, in which a line is broken
+// where its values are clearly further apart than usual. For uPlot, null breaks a line and undefined does not.
+
+const FAR = 2.5; // times the usual distance
+
+/** How far apart times usually are: half of them are closer. */
+export function usual(times) {
+  const gaps = times.slice(1).map((at, index) => at - times[index]).filter((gap) => gap > 0).sort((a, b) => a - b);
+  return gaps.length ? gaps[Math.floor((gaps.length - 1) / 2)] : 0;
+}
+
+/** Where a line is broken: moments between its values at which it has none. */
+function breaks(times) {
+  const far = FAR * usual(times);
+  const found = [];
+  if (times.length < 3) return times.length === 2 ? [(times[0] + times[1]) / 2] : found;
+  times.forEach((at, index) => {
+    if (index && at - times[index - 1] > far) found.push((at + times[index - 1]) / 2);
+  });
+  return found;
+}
+
+/** The columns of some lines (each a Map from times to values), and for each line the places of its values that
+ * stand alone. */
+export function columns(lines) {
+  const broken = lines.map((line) => new Set(breaks([...line.keys()].sort((a, b) => a - b))));
+  const times = [...new Set(lines.flatMap((line, index) => [...line.keys(), ...broken[index]]))].sort((a, b) => a - b);
+  const values = lines.map((line, index) => times.map((at) => (line.has(at) ? line.get(at) : broken[index].has(at) ? null : undefined)));
+  return { data: [times, ...values], alone: values.map(alone) };
+}
+
+/** A value stands alone that has a gap on both sides, so that no line goes to it. */
+function alone(values) {
+  const kept = values.map((value, place) => [value, place]).filter(([value]) => value !== undefined);
+  const none = (index) => kept[index] === undefined || kept[index][0] === null;
+  return kept.filter(([value], index) => value !== null && none(index - 1) && none(index + 1)).map(([, place]) => place);
+}
