@@ -30,7 +30,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_steady_stream_is_steady_whatever_its_batches(wall: Clock) -> None:
-    """Fifty a second, which arrive after pauses of up to four seconds: by the clock on the wall, that would be
+    """Fifty a second, which arrive after pauses of up to four seconds: by the clock, that would be
     spikes and zeros."""
     found, random, event = Rates(), Random(3), 0.0
     while event < 100:

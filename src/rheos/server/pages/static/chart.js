@@ -116,7 +116,11 @@ export class Chart {
     else this.begin(names, data);
     this.shape = shape;
     // Unless somebody points at another time, the legend has the latest values.
-    const latest = data.map((column) => column.findLastIndex((value) => value != null));
+    this.sayLatest();
+  }
+
+  sayLatest() {
+    const latest = this.plot.data.map((column) => column.findLastIndex((value) => value != null));
     if (this.plot.cursor.idx == null) this.plot.setLegend({ idxs: latest }, false);
   }
 
@@ -137,6 +141,7 @@ export class Chart {
       focus: { alpha: 0.35 },
       scales: { x: { range } },
       axes: axes(),
+      hooks: { ready: [() => queueMicrotask(() => this.sayLatest())] },
       series: [{ label: "time", value: (_, at) => (at === null ? "" : timeOf(at)) }, ...series],
     };
     this.plot = new uPlot(options, data, this.place);
