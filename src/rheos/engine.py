@@ -26,7 +26,7 @@ from rheos.algebra.translate import Names, translate
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
 from rheos.deadline import within
-from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
+from rheos.errors import RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
@@ -41,7 +41,7 @@ from rheos.store.overlay import Overlay
 from rheos.store.revision import Revision
 from rheos.syntax import ast, grammar, parse_update
 from rheos.syntax import parse as parse_text
-from rheos.syntax.update_tree import Modify, Update
+from rheos.syntax.datasets import dataset, using
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -565,31 +565,6 @@ class Engine:
 
 def in_microseconds(length: int | timedelta | None) -> int | None:
     return length // timedelta(microseconds=1) if isinstance(length, timedelta) else length
-
-
-def dataset(
-    position: Position, default_graphs: Sequence[str], named_graphs: Sequence[str]
-) -> tuple[ast.DatasetClause, ...]:
-    """Graphs that are given beside a text, as the clauses that it could have had."""
-    given = [*((graph, False) for graph in default_graphs), *((graph, True) for graph in named_graphs)]
-    return tuple(ast.DatasetClause(position, ast.Iri(position, graph), named) for graph, named in given)
-
-
-def using(tree: Update, default_graphs: Sequence[str], named_graphs: Sequence[str]) -> Update:
-    """An update whose patterns see these graphs, if there are any (SPARQL 1.1 Protocol, section 2.2.3)."""
-    if not default_graphs and not named_graphs:
-        return tree
-    steps = []
-    for step in tree.steps:
-        operation = step.operation
-        if isinstance(operation, Modify):
-            if operation.using or operation.with_graph is not None:
-                message = "graphs are given beside the update, so it may not say WITH or USING itself"
-                raise UpdateError(message, tree.text, operation.position)
-            given = dataset(operation.position, default_graphs, named_graphs)
-            step = replace(step, operation=replace(operation, using=given))
-        steps.append(step)
-    return replace(tree, steps=tuple(steps))
 
 
 def titled(parts: Mapping[str, str]) -> str:

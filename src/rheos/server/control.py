@@ -16,6 +16,7 @@ from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
 from rheos.server.events import Subscribers
 from rheos.server.host import Host, Query, Stream
+from rheos.server.lags import lag_of
 from rheos.server.metrics import Counters
 from rheos.server.negotiation import media_type
 from rheos.server.problems import Problem
@@ -160,7 +161,7 @@ class Control:
             sharding=metrics.sharding,
             subscribers=self.subscribers.counts().get(query.name, 0),
             reads=[] if handle is None else sorted(name[1:-1] for name in handle.registered.streams),
-            lag=self.host.lag_of(query),
+            lag=lag_of(self.host, query),
             sinks=[] if handle is None else [models.Sink(**asdict(sink)) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
             rates_until=self._until(query.name),

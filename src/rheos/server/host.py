@@ -25,7 +25,7 @@ from rheos.server.config import Config, StreamConfig, stream_of
 from rheos.server.health import Health
 from rheos.server.logs import log
 from rheos.server.problems import Problem
-from rheos.server.rates import Rates
+from rheos.server.rates import Rates, counted
 from rheos.server.sinks import allowed, specs_of, stored
 from rheos.server.sources import check_topic, is_topic
 from rheos.server.state import Asked, KeptQuery, State
@@ -34,7 +34,7 @@ from rheos.sinks.base import SinkSpec
 from rheos.sources.ahead import HOUR
 from rheos.sources.decoding import AS_RDF, Decoding
 from rheos.sources.push import PushLog
-from rheos.sources.times import FOREVER, NEVER
+from rheos.sources.times import NEVER
 from rheos.syntax import ast, parse
 
 if TYPE_CHECKING:
@@ -475,27 +475,6 @@ class Host:
             if stream.log is not None:
                 stream.log.high = NEVER
 
-    def lag_of(self, query: Query) -> float | None:
-        """How far what it has evaluated is behind the clock (seconds); None unless all its streams are
-        live."""
-        loop = self.engine.streaming.loop
-        if query.handle is None or not query.handle.running or loop is None:
-            return None
-        reached = loop.reached.get(query.name, NEVER)
-        sources = [loop.streams[name] for name in self._sources_of(query) if name in loop.streams]
-        known = NEVER < reached < FOREVER and sources and all(source.live for source in sources)
-        return time.time() - reached / 1_000_000 if known else None
-
-    def _sources_of(self, query: Query) -> set[str]:
-        """The streams that a query reads, and those of which queries make them."""
-        handles = [known.handle.registered for known in list(self.queries.values()) if known.handle]
-        found, left = set[str](), set(query.handle.registered.streams) if query.handle else set()
-        while left:
-            found |= left
-            made_of = (made.streams for made in handles if made.derived in left)
-            left = {stream for streams in made_of for stream in streams} - found
-        return found
-
     def clock_of(self, stream: Stream) -> int:
         """The highest time of a stream, as far as the engine has read it."""
         loop = self.engine.streaming.loop
@@ -594,15 +573,8 @@ class Host:
                 self.answers.changed({query.name})
 
     def _note_rates(self) -> None:
-        metrics = self.metrics()
-        counts = {
-            name: (found.event_time, found.rows) for name, found in metrics.queries.items() if "/" not in name
-        }
-        for stream in list(self.streams.values()):
-            found = metrics.streams.get(stream.iri)
-            if found is not None:
-                counts[stream.name] = found.event_time, found.read
-        self.rates.add(counts)
+        names = {stream.iri: stream.name for stream in list(self.streams.values())}
+        self.rates.add(counted(self.metrics(), names))
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do some work, and log an error instead of raising it: the thread has to go on."""

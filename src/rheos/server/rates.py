@@ -16,6 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from rheos.runtime.driver.metrics import Metrics
+
 SAMPLES = 60
 EVERY = 2.0  # seconds
 _SPAN = SAMPLES * EVERY
@@ -26,6 +28,15 @@ _MOST = 4000  # points of a curve
 _SECOND = 1_000_000
 
 Counts = Mapping[str, tuple[int | None, int]]
+
+
+def counted(metrics: Metrics, streams: Mapping[str, str]) -> Counts:
+    """How many elements and rows an engine has counted, and up to which event time; the streams have their
+    names by their IRIs. Queries with a slash in their names are views."""
+    queries = {name: found for name, found in metrics.queries.items() if "/" not in name}
+    rows = {name: (found.event_time, found.rows) for name, found in queries.items()}
+    known = ((name, metrics.streams.get(iri)) for iri, name in streams.items())
+    return rows | {name: (found.event_time, found.read) for name, found in known if found is not None}
 
 
 @dataclass
