@@ -55,6 +55,13 @@ def test_a_line_goes_on_where_only_others_have_values(page: Page) -> None:
     assert found["alone"] == [[], []]
 
 
+def test_a_line_is_broken_at_all_that_others_have_in_its_gap(page: Page) -> None:
+    found = columns(page, [[0, 1], [1, 1], [9, 1], [10, 1]], [[3, 2], [4, 2], [6, 2]])
+    assert found["times"] == [0, 1, 3, 4, 5, 6, 9, 10]
+    assert found["lines"][0] == [1, 1, None, None, None, None, 1, 1]
+    assert found["lines"][1] == ["on", "on", 2, 2, "on", 2, "on", "on"]
+
+
 @pytest.mark.parametrize("line", [[[7, 1]], [[7, 1], [900, 2]]])
 def test_isolated_values_are_dots(page: Page, line: list[list[float]]) -> None:
     found = columns(page, line)

@@ -9,23 +9,22 @@ export function usual(times) {
   return gaps.length ? gaps[Math.floor((gaps.length - 1) / 2)] : 0;
 }
 
-/** Where a line is broken: moments between its values at which it has none. */
+/** Where a line is broken: between which of its times. Of two alone nobody knows what is usual. */
 function breaks(times) {
-  const far = FAR * usual(times);
-  const found = [];
-  if (times.length < 3) return times.length === 2 ? [(times[0] + times[1]) / 2] : found;
-  times.forEach((at, index) => {
-    if (index && at - times[index - 1] > far) found.push((at + times[index - 1]) / 2);
-  });
-  return found;
+  const far = times.length > 2 ? FAR * usual(times) : 0;
+  const pairs = times.slice(1).map((at, index) => [times[index], at]);
+  return pairs.filter(([before, at]) => at - before > far);
 }
 
 /** The columns of some lines (each a Map from times to values), and for each line the places of its values that
  * stand alone. */
 export function columns(lines) {
-  const broken = lines.map((line) => new Set(breaks([...line.keys()].sort((a, b) => a - b))));
-  const times = [...new Set(lines.flatMap((line, index) => [...line.keys(), ...broken[index]]))].sort((a, b) => a - b);
-  const values = lines.map((line, index) => times.map((at) => (line.has(at) ? line.get(at) : broken[index].has(at) ? null : undefined)));
+  const broken = lines.map((line) => breaks([...line.keys()].sort((a, b) => a - b)));
+  const middles = broken.flatMap((pairs) => pairs.map(([before, at]) => (before + at) / 2));
+  const times = [...new Set([...lines.flatMap((line) => [...line.keys()]), ...middles])].sort((a, b) => a - b);
+  // In a gap it has no value at any time, also where others have one: uPlot would draw it up to there.
+  const none = (pairs, at) => (pairs.some(([before, after]) => before < at && at < after) ? null : undefined);
+  const values = lines.map((line, index) => times.map((at) => (line.has(at) ? line.get(at) : none(broken[index], at))));
   return { data: [times, ...values], alone: values.map(alone) };
 }
 
