@@ -20,12 +20,12 @@ JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless 
 APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
 
 .DEFAULT_GOAL := help
-.PHONY: help install services test test-all slow lint types unit conformance fuzz bench demo docs golden format clean python java browser mosquitto
+.PHONY: help install services test test-all slow lint types unit conformance fuzz bench demo docs golden format clean python java browser axe mosquitto
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: java browser lint types unit ## what must hold before a commit: environment, lint, types, tests, W3C suite if ../shared/w3c is there
+test: java browser axe lint types unit ## what must hold before a commit: environment, lint, types, tests, W3C suite if ../shared/w3c is there
 
 test-all: services test slow ## the same, and the tests that take long: a cluster, killed processes, many random cases
 
@@ -97,6 +97,17 @@ browser:
 	echo "installing Chromium for the browser tests" >&2; \
 	{ $(APT) update -qq && $(APT) install -qq -y chromium; } >/dev/null 2>&1 || \
 		echo "THE BROWSER TESTS ARE SKIPPED: there is no Chromium, and apt-get could not install it" >&2
+
+# What finds out whether the pages are open to everybody; the tests need it, rheos does not.
+AXE := 4.14.0
+
+axe: build/npm/axe-$(AXE)
+
+build/npm/axe-$(AXE):
+	@command -v npm >/dev/null || { echo "THE TEST WITH AXE-CORE IS SKIPPED: there is no npm" >&2; exit 0; }; \
+	mkdir -p build/npm && \
+	npm install --silent --no-audit --no-fund --prefix build/npm axe-core@$(AXE) >/dev/null 2>&1 && touch $@ || \
+		echo "THE TEST WITH AXE-CORE IS SKIPPED: npm could not install it" >&2
 
 mosquitto:
 	@command -v mosquitto >/dev/null || test -x /usr/sbin/mosquitto || { \

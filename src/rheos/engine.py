@@ -20,12 +20,13 @@ from rheos.algebra.entailment import ENTAILMENTS, entailing, told
 from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import KINDS, Ask, Query
 from rheos.algebra.printer import show
+from rheos.algebra.rewrite import graphs_of
 from rheos.algebra.rspql import translate_rspql
 from rheos.algebra.translate import Names, translate
 from rheos.algebra.update import translate_update
 from rheos.answers.result import Result
 from rheos.deadline import within
-from rheos.errors import Position, RheosError, UnsupportedError, UpdateError
+from rheos.errors import RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
@@ -36,10 +37,11 @@ from rheos.optimize import optimize
 from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
+from rheos.store.overlay import Overlay
 from rheos.store.revision import Revision
 from rheos.syntax import ast, grammar, parse_update
 from rheos.syntax import parse as parse_text
-from rheos.syntax.update_tree import Modify, Update
+from rheos.syntax.datasets import dataset, using
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -233,20 +235,48 @@ class Engine:
         entailment: str | None = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
+        beside: Mapping[str, pa.Table] | None = None,
         timeout: float | None = None,
     ) -> Result:
         """The answer of a one-shot SPARQL query: the whole way from text to answer.
 
-        The graphs, if any, stand in the place of the query's own FROM and FROM NAMED. TimeLimitError
-        if the answer takes longer than `timeout` seconds.
+        The graphs, if any, stand in the place of the query's own FROM and FROM NAMED. Tables of terms (s, p,
+        o) `beside` the static data, by their IRIs, are named graphs for a query that names one of them; then
+        nothing is entailed. TimeLimitError if the answer takes longer than `timeout` seconds.
         """
         a_dialect(dialect)
         graphs = tuple(default_graphs), tuple(named_graphs)
         asked = text, dialect, base or self.base, self._entailment(entailment), *graphs
         with within(timeout):
+            if beside:
+                found = self._beside(text, dialect, base or self.base, *graphs, beside)
+                if found is not None:
+                    return found
             known = len(text) <= LONGEST_KNOWN
             plan, prefixes = self._plans(self.graphs.version, *asked) if known else self._plan(*asked)
-            table = self.executor(execution).answer(plan)
+            return self._result(plan, prefixes, self.executor(execution).answer(plan))
+
+    def _beside(
+        self,
+        text: str,
+        dialect: str,
+        base: str,
+        default_graphs: Sequence[str],
+        named_graphs: Sequence[str],
+        beside: Mapping[str, pa.Table],
+    ) -> Result | None:
+        """The answer over the static data and the graphs beside them that the query names; None if it names
+        none of them."""
+        tree, algebra = self._algebra(text, dialect, base, default_graphs, named_graphs)
+        terms = graphs_of(algebra)
+        named = {name: table for name, table in beside.items() if f"<{name}>" in terms}
+        if not named:
+            return None
+        graphs = Overlay(self.graphs, named)
+        plan = Plan(optimize(algebra, graphs.statistics))
+        return self._result(plan, Names.of(tree, base).prefixes, Local(graphs).answer(plan))
+
+    def _result(self, plan: Plan, prefixes: Mapping[str, str], table: pa.Table) -> Result:
         form = plan.query.form
         if isinstance(form, Ask):
             return Result.ask(table.num_rows > 0, dataframe=self.dataframe)
@@ -262,12 +292,24 @@ class Engine:
         named_graphs: Sequence[str],
     ) -> tuple[Plan, Mapping[str, str]]:
         """The plan of a one-shot query, and its prefixes."""
+        tree, algebra = self._algebra(text, dialect, base, default_graphs, named_graphs)
+        algebra = entailing(algebra, entailment)
+        plan = optimize(algebra, self.graphs.statistics_for(algebra))
+        return Plan(plan), Names.of(tree, base).prefixes
+
+    def _algebra(
+        self,
+        text: str,
+        dialect: str,
+        base: str,
+        default_graphs: Sequence[str],
+        named_graphs: Sequence[str],
+    ) -> tuple[ast.Query, Query]:
+        """The tree and the algebra of a one-shot query."""
         tree = one_shot(parse_text(text, dialect))
         if default_graphs or named_graphs:
             tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
-        algebra = entailing(translate(tree, base), entailment)
-        plan = optimize(algebra, self.graphs.statistics_for(algebra))
-        return Plan(plan), Names.of(tree, base).prefixes
+        return tree, translate(tree, base)
 
     def explain(
         self,
@@ -523,31 +565,6 @@ class Engine:
 
 def in_microseconds(length: int | timedelta | None) -> int | None:
     return length // timedelta(microseconds=1) if isinstance(length, timedelta) else length
-
-
-def dataset(
-    position: Position, default_graphs: Sequence[str], named_graphs: Sequence[str]
-) -> tuple[ast.DatasetClause, ...]:
-    """Graphs that are given beside a text, as the clauses that it could have had."""
-    given = [*((graph, False) for graph in default_graphs), *((graph, True) for graph in named_graphs)]
-    return tuple(ast.DatasetClause(position, ast.Iri(position, graph), named) for graph, named in given)
-
-
-def using(tree: Update, default_graphs: Sequence[str], named_graphs: Sequence[str]) -> Update:
-    """An update whose patterns see these graphs, if there are any (SPARQL 1.1 Protocol, section 2.2.3)."""
-    if not default_graphs and not named_graphs:
-        return tree
-    steps = []
-    for step in tree.steps:
-        operation = step.operation
-        if isinstance(operation, Modify):
-            if operation.using or operation.with_graph is not None:
-                message = "graphs are given beside the update, so it may not say WITH or USING itself"
-                raise UpdateError(message, tree.text, operation.position)
-            given = dataset(operation.position, default_graphs, named_graphs)
-            step = replace(step, operation=replace(operation, using=given))
-        steps.append(step)
-    return replace(tree, steps=tuple(steps))
 
 
 def titled(parts: Mapping[str, str]) -> str:

@@ -259,7 +259,9 @@ def test_intervals_have_a_timeline(page: Page) -> None:
         """async (hostile) => {
           const { Timeline } = await import("/static/timeline.js");
           const place = document.getElementById("timeline");
-          const timeline = new Timeline(document.getElementById("intervals"), place);
+          const { Colours } = await import("/static/colours.js");
+          const section = document.getElementById("intervals");
+          const timeline = new Timeline(section, place, new Colours(), () => null);
           const time = (second) => `2026-01-01T00:00:${second}Z`;
           const answer = (id, from, to) => ({
             id, at: time(to), start: time(from), end: time(to),

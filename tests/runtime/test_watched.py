@@ -53,6 +53,9 @@ class Queries:
     # A child has all that this process has, which may have run many tests.
     memory: int = field(default_factory=lambda: used_by(os.getpid()) + (1 << 30))
 
+    def read(self) -> Sequence[pa.RecordBatch]:
+        return ()
+
     def run(
         self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
     ) -> Iterator[pa.RecordBatch]:
@@ -157,3 +160,32 @@ def test_a_child_does_not_outlive_its_parent() -> None:
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
     orphan.wait(timeout=10)
+
+
+@dataclass(frozen=True)
+class Reading(Queries):
+    """Work that reads something itself, and says in which process."""
+
+    def read(self) -> Sequence[pa.RecordBatch]:
+        if "unread" in self.queries:
+            raise FileNotFoundError(2, "No such file", "gone.nq")
+        return [pa.RecordBatch.from_pydict({"query": [str(os.getpid())]})]
+
+    def run(
+        self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
+    ) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+
+def test_what_work_reads_is_read_by_the_child() -> None:
+    """What a file system or DuckDB has begun in a process does not work in its children."""
+    given, read = done(Reading({}))
+    assert given == "?"
+    assert watched._child is not None
+    assert int(read) == watched._child.pid != os.getpid()
+
+
+def test_what_cannot_be_read_is_an_error_of_the_batch() -> None:
+    with pytest.raises(FileNotFoundError, match=r"No such file: 'gone\.nq'"):
+        done(Reading({"unread": answer}))
+    assert done(Queries({"a": answer})) == ["a"]

@@ -110,6 +110,26 @@ def test_rates_are_there_for_a_sparkline(city: City) -> None:
     city.push("s", line("a", "p", "more", 9))
     wait(lambda: len(city.stream("s")["rates"]) > 1, "two samples")
     assert all(rate >= 0 for rate in city.stream("s")["rates"] + city.query("all")["rates"])
+    assert city.stream("s")["rates_until"].endswith("Z")
+    assert city.stream("empty")["rates_until"] is None
+
+
+def test_a_query_says_what_it_reads_and_how_far_it_is_behind(city: City) -> None:
+    query = city.query("all")
+    assert query["reads"] == [f"{city.base}s"]
+    assert isinstance(query["lag"], float)
+
+
+def test_what_a_window_holds_is_a_graph_for_a_query(city: City) -> None:
+    def objects(text: str) -> set[str]:
+        found = city.http.get("/sparql", params={"query": text}).json()["results"]["bindings"]
+        return {row["o"]["value"].removeprefix("http://ex/") for row in found}
+
+    asked = "SELECT ?o { GRAPH <s> { ?s <http://ex/p> ?o } }"
+    wait(lambda: {"o1", "o5"} <= objects(asked), "the window of the stream")
+    assert objects(f"SELECT ?o FROM <{city.base}s> {{ ?s ?p ?o }}") == objects(asked)
+    assert objects("SELECT ?o { GRAPH <empty> { ?s ?p ?o } }") == set()
+    assert objects("SELECT ?o { GRAPH ?g { ?s ?p ?o } }") == set()
 
 
 # --- limits --------------------------------------------------------------------------------------------

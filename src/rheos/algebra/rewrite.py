@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rheos.algebra.expressions import Aggregate, Call, Exists, Expression
+from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression
 from rheos.algebra.nodes import (
     BGP,
     Aggregated,
@@ -14,6 +14,7 @@ from rheos.algebra.nodes import (
     EqLeftJoin,
     Extend,
     Filter,
+    Graph,
     Group,
     Join,
     LeftJoin,
@@ -80,6 +81,19 @@ def below(node: Node) -> list[Node]:
     for aggregate in aggregates_of(node):
         if aggregate.argument is not None:
             in_expression(aggregate.argument, look)
+    return found
+
+
+def graphs_of(query: Query) -> set[str]:
+    """The terms of the graphs that a query names: in GRAPH, FROM or FROM NAMED."""
+    dataset = query.dataset
+    found = set() if dataset is None else {*dataset.default, *(dataset.named or ())}
+    left = [query.form.pattern]
+    while left:
+        node = left.pop()
+        if isinstance(node, Graph) and isinstance(node.name, Constant):
+            found.add(node.name.term)
+        left += below(node)
     return found
 
 

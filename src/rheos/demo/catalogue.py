@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent / "queries"
 # In the order in which they are shown; the first comment of each says what it is about.
 NAMES = (
     "district-traffic",
+    "busy-gates",
     "rising-traffic",
     "arrivals",
     "full-districts",

@@ -23,6 +23,14 @@ COMPANIES = {"Acme": "Tools", "Borea": "Energy", "Cirrus": "Software", "Delphi":
 AGENCIES = ("Fides", "Minerva", "Stella")
 BUOYS = ("buoyOuter", "buoyMiddle", "buoyInner")  # as a wave meets them
 
+# Where each district is; its gates are around it.
+GEO = "http://www.w3.org/2003/01/geo/wgs84_pos#"
+_PLACES = {
+    "Brera": (45.4719, 9.1881), "Isola": (45.4875, 9.1893), "Lambrate": (45.4830, 9.2420),
+    "Navigli": (45.4500, 9.1700), "Portello": (45.4870, 9.1490), "Ticinese": (45.4560, 9.1820),
+}  # fmt: skip
+_AROUND = ((0.0035, -0.0060), (-0.0030, 0.0065))  # degrees, of the first gate of a district and of the second
+
 # Doors between rooms, both ways.
 _DOORS = (
     ("Foyer", "Auditorium"), ("Foyer", "Aula1"), ("Foyer", "Aula2"), ("Foyer", "Cafe"),
@@ -42,7 +50,8 @@ _SCHEMA = """\
 
 def turtle() -> str:
     """The static data."""
-    lines = [f"@prefix : <{CITY}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .", _SCHEMA]
+    lines = [f"@prefix : <{CITY}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines += [f"@prefix geo: <{GEO}> .", _SCHEMA]
     lines += (f"{subject} {predicate} {object} ." for subject, predicate, object in _facts())
     return "\n".join(lines) + "\n"
 
@@ -55,7 +64,11 @@ def doors() -> dict[str, list[str]]:
 def _facts() -> Iterator[tuple[str, str, str]]:
     for number, gate in enumerate(GATES):
         yield f":{gate}", "a", ":Tollgate"
-        yield f":{gate}", ":in", f":{DISTRICTS[number % len(DISTRICTS)]}"
+        district = DISTRICTS[number % len(DISTRICTS)]
+        yield f":{gate}", ":in", f":{district}"
+        north, east = _AROUND[number // len(DISTRICTS)]
+        yield f":{gate}", "geo:lat", f"{_PLACES[district][0] + north:.4f}"
+        yield f":{gate}", "geo:long", f"{_PLACES[district][1] + east:.4f}"
     for number, camera in enumerate(CAMERAS):
         yield f":{camera}", "a", ":SpeedCamera"
         yield f":{camera}", ":in", f":{DISTRICTS[number % len(DISTRICTS)]}"

@@ -22,15 +22,16 @@ from rheos.server.control import Control
 from rheos.server.details import Details
 from rheos.server.events import Events, Subscribers
 from rheos.server.graph_store import GraphStore
+from rheos.server.graphs import FORMATS
 from rheos.server.host import Host
 from rheos.server.limits import Pace
 from rheos.server.linked import Linked
 from rheos.server.logs import log
 from rheos.server.metrics import Counters, Metrics
 from rheos.server.pages import Pages
-from rheos.server.pages.handlers import static_files
+from rheos.server.pages.handlers import static_files, wants_page
 from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
-from rheos.server.protocol import Protocol
+from rheos.server.protocol import SOLUTIONS, Protocol
 from rheos.server.sockets import Sockets
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -55,6 +56,11 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     protocol, store = Protocol(host, access), GraphStore(host, access)
     metrics = Metrics(host, counters, subscribers)
 
+    async def sparql(request: Request) -> Response:
+        """A page for who has no query yet, and wants one; an answer for everybody else."""
+        shows = not request.query_params and wants_page(request, (*SOLUTIONS, *FORMATS))
+        return await (pages.sparql if shows else protocol.get)(request)
+
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.description(host.base))
 
@@ -62,13 +68,15 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/", GET=pages.overview),
         at("/new", GET=pages.new),
         at("/new-stream", GET=pages.new_stream),
+        at("/new-data", GET=pages.new_data),
+        at("/flow", GET=pages.flow),
         Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
         at("/health", GET=host.health.report),
         at("/metrics", GET=metrics.metrics),
         at("/queries", GET=control.queries),
         at("/streams", GET=control.streams),
-        at("/sparql", GET=protocol.get, POST=protocol.post),
+        at("/sparql", GET=sparql, POST=protocol.post),
         at("/rdf-graph-store", GET=store.get, PUT=store.put, POST=store.post, DELETE=store.delete),
         at("/trdf/{name}", GET=linked.trdf),
         at("/trdf/{name}/{moment}", GET=linked.trdf_moment),

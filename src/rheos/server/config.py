@@ -41,7 +41,8 @@ DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
 # The server itself has these addresses.
-RESERVED = {"check", "favicon.ico", "health", "metrics", "new", "new-stream", "openapi.json", "page"}
+RESERVED = {"check", "favicon.ico", "flow", "health", "metrics", "new", "new-data", "new-stream"}
+RESERVED |= {"openapi.json", "page"}
 RESERVED |= {"preview", "queries", "rdf-graph-store", "robots.txt", "sparql", "static", "streams", "trdf"}
 
 T = TypeVar("T")

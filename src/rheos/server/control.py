@@ -16,6 +16,7 @@ from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
 from rheos.server.events import Subscribers
 from rheos.server.host import Host, Query, Stream
+from rheos.server.lags import lag_of
 from rheos.server.metrics import Counters
 from rheos.server.negotiation import media_type
 from rheos.server.problems import Problem
@@ -159,8 +160,11 @@ class Control:
             execution=metrics.execution,
             sharding=metrics.sharding,
             subscribers=self.subscribers.counts().get(query.name, 0),
+            reads=[] if handle is None else sorted(name[1:-1] for name in handle.registered.streams),
+            lag=lag_of(self.host, query),
             sinks=[] if handle is None else [sink_of(sink) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
+            rates_until=self._until(query.name),
         )
 
     def _stream(self, stream: Stream, all: Metrics) -> models.Stream:
@@ -182,6 +186,7 @@ class Control:
             connected=metrics.connected,
             trouble=metrics.trouble,
             rates=self.host.rates.of(stream.name),
+            rates_until=self._until(stream.name),
         )
 
     def _derived(self, query: Query, iri: str) -> models.Stream:
@@ -193,7 +198,12 @@ class Control:
             window=windows.path_of(self.host.window_of(query.name)),
             elements=metrics.rows,
             rates=self.host.rates.of(query.name),
+            rates_until=self._until(query.name),
         )
+
+    def _until(self, name: str) -> str | None:
+        until = self.host.rates.until(name)
+        return None if until is None else time_text(until)
 
 
 def sink_of(found: SinkMetrics) -> models.Sink:

@@ -25,7 +25,7 @@ from rheos.server.config import Config, StreamConfig, stream_of
 from rheos.server.health import Health
 from rheos.server.logs import log
 from rheos.server.problems import Problem
-from rheos.server.rates import Rates
+from rheos.server.rates import Rates, counted
 from rheos.server.sinks import allowed, specs_of, stored
 from rheos.server.sources import check_topic, is_topic
 from rheos.server.state import Asked, KeptQuery, State
@@ -573,12 +573,8 @@ class Host:
                 self.answers.changed({query.name})
 
     def _note_rates(self) -> None:
-        if self.rates.due:
-            metrics = self.metrics()
-            streams = list(self.streams.values())
-            counts = {query: found.rows for query, found in metrics.queries.items() if "/" not in query}
-            counts |= {s.name: metrics.streams[s.iri].read for s in streams if s.iri in metrics.streams}
-            self.rates.add(counts)
+        names = {stream.iri: stream.name for stream in list(self.streams.values())}
+        self.rates.add(counted(self.metrics(), names))
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do some work, and log an error instead of raising it: the thread has to go on."""

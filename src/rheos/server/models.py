@@ -96,7 +96,10 @@ SourceUrl = Annotated[
 ]
 Options = Annotated[dict[str, Text], Meta(title="a table of options")]
 Records = Literal["json", "ndjson", "csv", "tsv"]
-Rates = Annotated[list[float], Meta(description="of the last two minutes, one for every two seconds")]
+Rates = Annotated[
+    list[float], Meta(description="of the last two minutes of event time, one for every two seconds")
+]
+Until = Annotated[str | None, Meta(description="the event time at which the last of the rates ends")]
 Parts = Annotated[dict[str, str], Meta(description="texts by their titles")]
 Reasons = Annotated[dict[str, str], Meta(description="what is wrong, by name")]
 Rows = Annotated[list[dict[str, Any]], Meta(description="in the form of NDJSON")]
@@ -161,8 +164,11 @@ class Query(Struct, kw_only=True):
         Meta(description="how its work was last shared out: `one` shard, by `time`, or by a `variable`"),
     ]
     subscribers: Count
+    reads: Annotated[list[str], Meta(description="the IRIs of the streams that it reads")]
+    lag: Annotated[float | None, Meta(description="how far what it has evaluated is behind the clock")]
     sinks: list[Sink]
     rates: Rates
+    rates_until: Until
 
 
 class Sink(Struct):
@@ -186,6 +192,7 @@ class Stream(Struct, kw_only=True):
     window: str
     elements: Count
     rates: Rates
+    rates_until: Until
     late: Count | UnsetType = UNSET
     bad: Count | UnsetType = UNSET
     ahead: Count | UnsetType = UNSET

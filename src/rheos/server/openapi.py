@@ -188,8 +188,9 @@ _GRAPH = {
     **_TOO_MANY_VIEWS,
 }
 _PAGE = {200: Reply("A page", _HTML)}
+_RESULTS = _texts((*protocol.SOLUTIONS, *graphs.FORMATS))
 _ANSWER = {
-    200: Reply("The answer", _texts((*protocol.SOLUTIONS, *graphs.FORMATS))),
+    200: Reply("The answer", _RESULTS),
     **_WRONG_TEXT,
     **_NOTHING_FITS,
     409: "It cannot be done",
@@ -284,6 +285,8 @@ PATHS: dict[str, dict[str, Operation]] = {
     "/": _get("What there is, as a page", _PAGE),
     "/new": _get("A page to write a query", _PAGE),
     "/new-stream": _get("A page to make a stream and try its mapping", _PAGE),
+    "/new-data": _get("A page to add static data", _PAGE),
+    "/flow": _get("A page with what flows where", _PAGE),
     **_linked("/{name}", "What is in the window of a stream"),
     **_linked("/{name}/{moment}", "A moment of a stream"),
     **_linked("/{name}/physical/{size}", "The last triples of a stream"),
@@ -326,10 +329,10 @@ PATHS: dict[str, dict[str, Operation]] = {
     "/preview": {"post": _PREVIEW},
     "/sparql": {
         "get": Operation(
-            "Answer a query over the static data",
-            _ANSWER,
+            "Answer a query over the static data, and over what windows hold now; without one, a page for it",
+            {**_ANSWER, 200: Reply("The answer, or a page", {**_RESULTS, **_HTML})},
             (
-                Parameter("query", "query", required=True),
+                Parameter("query", "query"),
                 *(Parameter(name, "query", list[str]) for name in protocol.GRAPHS["query"]),
                 _ACCEPT,
             ),

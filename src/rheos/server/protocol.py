@@ -105,6 +105,7 @@ class Protocol:
                 dialect="sparql",
                 default_graphs=asked.default_graphs,
                 named_graphs=asked.named_graphs,
+                beside=self.host.views.held(),
             )
             offers = offered(result)
             media = acceptable(request, tuple(offers))

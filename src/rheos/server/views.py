@@ -146,6 +146,11 @@ class Views:
             if view.stream == stream and content is not None and moment in content.moments:
                 yield view, content
 
+    def held(self) -> dict[str, pa.Table]:
+        """What the own windows of streams hold now, by the IRIs of the streams."""
+        views = [view for view in list(self._views.values()) if view.lasting]
+        return {view.iri: view.content.table for view in views if view.content is not None}
+
     def close(self, stream: str) -> None:
         """Drop all the views of a stream."""
         self._drop(lambda view: view.stream == stream)

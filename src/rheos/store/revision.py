@@ -151,7 +151,7 @@ class Revision:
         if insert is not None:
             self._note("insert", insert)
             changed += self._writer.insert(self.large.unknown(insert))
-            self._came = self._came.plus(_counts(insert))
+            self._came = self._came.plus(counts_of(insert))
         self.changes.append(Change.of_graphs("create", [*graph_names]))
         self._writer.create(graph_names)
         self._forget_copies()
@@ -277,7 +277,7 @@ class Revision:
             release(copies)
 
 
-def _counts(rows: pa.Table) -> dict[str, PredicateCount]:
+def counts_of(rows: pa.Table) -> dict[str, PredicateCount]:
     """The most that quads can add to the counts of their predicates."""
     found = pc.value_counts(rows["p"]).to_pylist()
     return {row["values"]: PredicateCount(*[row["counts"]] * 3) for row in found}

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rheos.algebra.nodes import Kind
 from rheos.answers.continuous import Answer, QueryInfo, answers
@@ -188,6 +189,7 @@ class Handle:
             running=self.running,
             skipped=before.skipped + skipped,
             times=before.times.plus(milliseconds / 1000),
+            event_time=pc.max(reported.instants.column(1)).as_py() or before.event_time,
         )
         instants = reported.instants
         if not self._callbacks and self._results.maxlen is not None:

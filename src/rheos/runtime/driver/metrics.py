@@ -69,7 +69,8 @@ class QueryMetrics:
     """A query: the instants and rows that it reported, how long and where its last evaluation ran, and the
     `times` of all. `sharding` says how its work was last shared out: `one` shard,
     or by `time`. `failure` says why it was stopped by the engine;
-    `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up."""
+    `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up.
+    `event_time` is the last instant that it reported (microseconds)."""
 
     instants: int = 0
     rows: int = 0
@@ -81,6 +82,7 @@ class QueryMetrics:
     sharding: str | None = None
     skipped: int = 0
     times: Times = NONE
+    event_time: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

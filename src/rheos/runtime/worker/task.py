@@ -92,14 +92,32 @@ class StaticData:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What a task reads itself of a small batch: parts of streams, for the task of a number."""
+
+    streams: Streams
+    task: int
+    parts: Sequence[StreamPart]
+
+    def read(self) -> list[pa.RecordBatch]:
+        reader = StreamsReader(self.streams)
+        read = (chunk for part in self.parts for chunk in reader.read(part))
+        return [numbered(chunk, self.task) for chunk in (ticket(), *read)]
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """What the process that evaluates is told. DuckDB has so many threads, so many bytes of `memory`, and the
-    folder `spill` for what does not fit."""
+    folder `spill` for what does not fit. Of a small batch it reads the `parts`, too."""
 
     control: Control
     threads: int
     memory: int
     spill: str = ""
+    parts: Parts | None = None
+
+    def read(self) -> Sequence[pa.RecordBatch]:
+        return () if self.parts is None else self.parts.read()
 
     def run(
         self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
@@ -160,7 +178,9 @@ class Task:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from self.evaluated(list(batches))
 
-    def evaluated(self, batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    def evaluated(
+        self, batches: Sequence[pa.RecordBatch], parts: Parts | None = None
+    ) -> list[pa.RecordBatch]:
         from pyspark import SparkFiles
 
         spill = str(Path(SparkFiles.getRootDirectory(), f"duckdb-{os.getpid()}"))
@@ -168,22 +188,20 @@ class Task:
             kind: (given.key, lambda given=given: given.data.value)
             for kind, given in (("plan", self.plan), ("static", self.static))
         }
-        return watched(replace(self.work, spill=spill), batches, shipped)
+        return watched(replace(self.work, spill=spill, parts=parts), batches, shipped)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """A task that reads the parts of a small batch itself: it is given its number and these."""
+    """A task that is given its number and the parts of a small batch. The process that evaluates reads them:
+    this one must not, as file systems and DuckDB do not work any more in what is forked after their use."""
 
     task: Task
     streams: Streams
 
     def __call__(self, given: Iterable[tuple[int, Sequence[StreamPart]]]) -> Iterator[dict[str, Any]]:
-        reader = StreamsReader(self.streams)
         for number, parts in given:
-            read = [chunk for part in parts for chunk in reader.read(part)]
-            batches = [numbered(chunk, number) for chunk in (ticket(), *read)]
-            for answer in self.task.evaluated(batches):
+            for answer in self.task.evaluated([], Parts(self.streams, number, parts)):
                 yield from answer.to_pylist()
 
 

@@ -35,13 +35,16 @@ AtWork = Callable[[Sequence[str]], None]
 
 
 class Work(Protocol):
-    """A batch of a group of queries: rows come in, rows go out."""
+    """A batch of a group of queries: rows come in, rows go out. What cannot be `read` is nobody's fault here:
+    the error is raised in the parent."""
 
     @property
     def control(self) -> Control: ...
 
     @property
     def memory(self) -> int: ...
+
+    def read(self) -> Sequence[pa.RecordBatch]: ...
 
     def run(
         self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
@@ -80,8 +83,8 @@ class Child:
                 self.has[kind] = key
         self.connection.send(("work", work))
 
-    def watch(self, limit: float | None, memory: int) -> list[pa.RecordBatch] | Lost:
-        """Wait for what it makes of its work."""
+    def watch(self, limit: float | None, memory: int) -> list[pa.RecordBatch] | Lost | Exception:
+        """Wait for what it makes of its work, or why it could not read that."""
         rows: list[pa.RecordBatch] = []
         names: tuple[str, ...] = ()
         began = time.monotonic()
@@ -98,6 +101,9 @@ class Child:
                             return rows
                         case "lost":
                             return self._lost(names, value)
+                        case "unread":
+                            assert isinstance(value, Exception)
+                            return value
                     continue
             except (EOFError, OSError):
                 return self._lost(names, "the process that evaluated it fell over")
@@ -138,6 +144,8 @@ def watched(
         except BrokenPipeError:
             found = Lost((), "the process that evaluates fell over")
             child.end()
+        if isinstance(found, Exception):
+            raise found
         if not isinstance(found, Lost):
             return found
         _child = None
@@ -195,9 +203,27 @@ def _serve(connection: Connection) -> None:
 def _work(connection: Connection, given: bytes) -> None:
     work, control, batches = pickle.loads(given)
     try:
+        batches = [*batches, *work.read()]
+    except Exception as error:
+        connection.send(("unread", _portable(error)))
+        return
+    try:
         for row in work.run(control, batches, lambda names: connection.send(("at", tuple(names)))):
             connection.send(("rows", row))
         connection.send(("done", None))
     except Exception as error:
-        first, *_ = str(error).splitlines() or [""]
-        connection.send(("lost", f"{type(error).__name__}: {first}"))
+        connection.send(("lost", _described(error)))
+
+
+def _described(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {first}"
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that can be sent to another process: itself, or one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return EvaluationError(_described(error))
+    return error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -29,6 +29,16 @@ from rheos.syntax.detect import detect
 
 _AUTO = "auto"
 
+# What static data can be, for the page on which it is added; others are known to /rdf-graph-store too.
+DATA = {
+    "text/turtle": "Turtle",
+    "application/n-triples": "N-Triples",
+    "application/trig": "TriG",
+    "application/n-quads": "N-Quads",
+    "application/ld+json": "JSON-LD",
+    "application/rdf+xml": "RDF/XML",
+}
+
 
 class Files(StaticFiles):
     """Static files. A browser may keep them, but asks every time whether they have changed: scripts of
@@ -45,6 +55,11 @@ def static_files() -> StaticFiles:
     return Files(directory=Path(__file__).parent / "static")
 
 
+def wants_page(request: Request, others: Iterable[str] = (PROBLEM_JSON,)) -> bool:
+    """Whether a client wants HTML more than what others want."""
+    return choose(request.headers.get("accept"), (*others, *HTML)) in HTML
+
+
 Handler = Callable[["Pages", Request], Awaitable[Response]]
 
 
@@ -59,7 +74,7 @@ def for_people(handler: Handler) -> Handler:
             problem = Problem.of(error)
         except Problem as known:
             problem = known
-        if choose(request.headers.get("accept"), (PROBLEM_JSON, *HTML)) == PROBLEM_JSON:
+        if not wants_page(request):
             return problem.response()
         return respond(failure(problem.title, problem.detail), status=problem.status)
 
@@ -82,9 +97,24 @@ class Pages:
         )
 
     async def new(self, request: Request) -> Response:
+        # One that is asked once has a page of its own.
+        dialects = [dialect for dialect in DIALECTS if dialect != "sparql"]
+        return respond(queries.new(self._streams(), dialects))
+
+    def _streams(self) -> list[tuple[str, str]]:
+        """All streams, with their IRIs."""
         own = [(stream.name, stream.iri) for stream in self.host.streams.values()]
         made = [(query.name, query.stream) for query in list(self.host.queries.values()) if query.stream]
-        return respond(queries.new([*own, *made], DIALECTS))
+        return [*own, *made]
+
+    async def sparql(self, request: Request) -> Response:
+        return respond(queries.sparql(self._streams()), vary=True)
+
+    async def flow(self, request: Request) -> Response:
+        return respond(overview.flow())
+
+    async def new_data(self, request: Request) -> Response:
+        return respond(streams.new_data(DATA))
 
     async def new_stream(self, request: Request) -> Response:
         return respond(streams.new(get_args(Records)))
@@ -137,8 +167,10 @@ def language_of(query: Query) -> str:
     return detect(query.kept.text) if given == _AUTO else given
 
 
-def respond(text: str, rdf: str | None = None, status: int = 200) -> Response:
-    """The response with a page. `rdf` is the address of the same thing as RDF, below /trdf."""
-    more: Mapping[str, str] = {} if rdf is None else {"Link": f'</trdf{rdf}>; rel="alternate"'}
+def respond(text: str, rdf: str | None = None, status: int = 200, *, vary: bool = False) -> Response:
+    """The response with a page. `rdf` is the address of the same thing as RDF, below /trdf. Pages that `vary`
+    have an address at which others get something else."""
+    more: dict[str, str] = {} if rdf is None else {"Link": f'</trdf{rdf}>; rel="alternate"'}
+    more |= {"Vary": "Accept"} if vary else {}
     headers = {**SECURITY, "Cache-Control": "no-cache", **more}
     return Response(text, status, headers=headers, media_type="text/html")

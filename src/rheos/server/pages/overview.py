@@ -19,8 +19,13 @@ def overview(streams: Iterable[tuple[str, str]], queries: Iterable[tuple[str, st
     """Streams come with their kinds, queries with their languages."""
     return render(
         "overview",
-        title="rheos",
+        title="Overview",
         place="/",
         streams=[(name, kind, kind) for name, kind in streams],
         queries=[(name, language, LANGUAGES[language]) for name, language in queries],
     )
+
+
+def flow() -> str:
+    """The page with what flows where; its script asks for everything."""
+    return render("flow", title="Flow", place="/flow")

@@ -1,4 +1,4 @@
-"""The page of a query, and the page on which a new one is written."""
+"""The page of a query, and those on which one is written: to run on, or to be asked once."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def new(streams: Iterable[tuple[str, str]], dialects: Iterable[str]) -> str:
     return render(
         "new", title="New query", place="/new", streams=streams, dialects=dialects, languages=languages
     )
+
+
+def sparql(streams: Iterable[tuple[str, str]]) -> str:
+    """The page on which a query is asked once. Streams come with their IRIs."""
+    return render("sparql", title="Ask", place="/sparql", streams=streams)

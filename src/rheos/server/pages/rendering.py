@@ -5,6 +5,7 @@ Jinja2 escapes every value, and no template turns that off. A name that a templa
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,6 +27,16 @@ _ENVIRONMENT = Environment(
     auto_reload=False,
 )
 _ENVIRONMENT.filters["number"] = "{:,}".format
+
+
+def clock(text: str) -> str:
+    """The time of day of a timestamp, in whole seconds, with its date where that is not today."""
+    date, _, rest = text.partition("T")
+    today = datetime.now(UTC).date().isoformat()
+    return rest[:8] if date == today else f"{date} {rest[:8]}"
+
+
+_ENVIRONMENT.filters["clock"] = clock
 
 
 def render(template: str, *, title: str, place: str = "", **values: object) -> str:

@@ -1,4 +1,5 @@
-"""The page of a stream with what is in a window of it, that of a moment, and that of a new stream."""
+"""The page of a stream with what is in a window of it, that of a moment, and those of new streams and static
+data."""
 
 from __future__ import annotations
 
@@ -88,3 +89,8 @@ def _terms(triples: Iterable[Triple]) -> list[tuple[Term, ...]]:
 def new(formats: Iterable[str]) -> str:
     """The page of a new stream, for records in these formats."""
     return render("new-stream", title="New stream", place="/new-stream", formats=formats, example=_EXAMPLE)
+
+
+def new_data(formats: Mapping[str, str]) -> str:
+    """The page on which static data is added: media types with their names."""
+    return render("new-data", title="Static data", place="/new-data", formats=formats)

@@ -1,17 +1,21 @@
 // A live chart: answers come in, lines over time go out. It chooses by itself what to show (a column of
 // numbers, one line for each value of another column) until somebody chooses otherwise.
-import { axes, timeOf } from "./axes.js";
-import { byId, colour, instant, label, value } from "./common.js";
+import { axes, named, range, timeOf } from "./axes.js";
+import { byId, instant, label, value } from "./common.js";
+import { columns, usual } from "./gaps.js";
+import { isPlace } from "./map.js";
 
 const MOST = 3000; // answers that are drawn
 const LINES = 8;
+const TIMES = 600;
 const ROWS = "\u0000rows";
 const NONE = "\u0000none";
 const SPANS = [1, 2, 5, 10, 30, 60, 300, 600, 3600, 86400]; // seconds
 
 export class Chart {
-  constructor(place, variables) {
+  constructor(place, variables, colours) {
     this.place = place;
+    this.colours = colours;
     this.variables = variables;
     this.answers = [];
     this.plot = null;
@@ -38,11 +42,11 @@ export class Chart {
   }
 
   /** Columns of numbers, and columns with few other values, by what was seen lately. */
-  columns() {
+  kinds() {
     const rows = this.answers.slice(-400).map((answer) => answer.row || {});
     const numbers = [];
     const keys = [];
-    for (const name of this.variables) {
+    for (const name of this.variables.filter((variable) => !isPlace(variable))) {
       const terms = rows.map((row) => row[name]).filter(Boolean);
       if (!terms.length) continue;
       const different = new Set(terms.map(label)).size;
@@ -52,7 +56,7 @@ export class Chart {
   }
 
   choose() {
-    const { numbers, keys } = this.columns();
+    const { numbers, keys } = this.kinds();
     const numeric = numbers.map(([name]) => name);
     // What varies most is what is measured; a limit or a year beside it varies less.
     const liveliest = numbers.reduce((best, found) => (best && best[1] > found[1] ? best : found), null);
@@ -62,6 +66,7 @@ export class Chart {
     const names = [...keys.map(([name]) => name), ...numeric.filter((name) => name !== value)];
     const key = this.valid(this.chosen.key, [...names, NONE]) ?? (few.length ? few[0][0] : NONE);
     options(byId("value"), [...numeric.map((name) => [name, `?${name}`]), [ROWS, "number of answers"]], value);
+    this.key = key === NONE ? null : key;
     options(byId("key"), [...names.map((name) => [name, `?${name}`]), [NONE, "– together –"]], key);
     return { value, key };
   }
@@ -70,9 +75,9 @@ export class Chart {
     return known.includes(given) ? given : undefined;
   }
 
-  /** Times, and for each line its values at these. Several values at one time are their mean; answers are
+  /** The names of lines, and their values by time. Several values at one time are their mean; answers are
    * counted over spans that are long enough for their number to say something. */
-  data({ value: column, key }) {
+  lines({ value: column, key }) {
     const lines = new Map();
     const times = new Set();
     const counted = column === ROWS;
@@ -90,57 +95,67 @@ export class Chart {
       line.seen += 1;
       times.add(at);
     }
-    const all = (counted ? every(times, span) : [...times].sort((a, b) => a - b)).slice(-600);
-    const names = [...lines.keys()].sort((a, b) => lines.get(b).seen - lines.get(a).seen).slice(0, LINES).sort();
+    const all = (counted ? every(times, span) : [...times].sort((a, b) => a - b)).slice(-TIMES);
+    const names = [...lines.keys()].sort((a, b) => lines.get(b).seen - lines.get(a).seen).slice(0, LINES).sort(naturally);
     const shown = names.map((name) => {
       const line = lines.get(name).at;
-      return all.map((at) => {
-        const [sum, count] = line.get(at) || [0, 0];
-        return counted ? sum : count ? sum / count : null;
-      });
+      const known = counted ? all : all.filter((at) => line.has(at));
+      return new Map(known.map((at) => [at, counted ? line.get(at)?.[0] || 0 : line.get(at)[0] / line.get(at)[1]]));
     });
-    return { names, data: [all, ...shown] };
+    return { names, shown };
   }
 
   draw() {
     const choice = this.choose();
-    const { names, data } = this.data(choice);
-    if (!data[0].length) return;
+    const { names, shown } = this.lines(choice);
+    if (!names.length) return;
+    const { data, alone } = columns(shown);
+    this.alone = alone;
     const shape = JSON.stringify([choice, names]);
     if (this.plot && shape === this.shape) this.plot.setData(data);
     else this.begin(names, data);
     this.shape = shape;
     // Unless somebody points at another time, the legend has the latest values.
-    if (this.plot.cursor.idx == null) this.plot.setLegend({ idx: data[0].length - 1 }, false);
+    this.sayLatest();
+  }
+
+  sayLatest() {
+    const latest = this.plot.data.map((column) => column.findLastIndex((value) => value != null));
+    if (this.plot.cursor.idx == null) this.plot.setLegend({ idxs: latest }, false);
   }
 
   begin(names, data) {
     if (this.plot) this.plot.destroy();
+    const colours = this.colours;
     const series = names.map((name, index) => ({
       label: name.length > 28 ? `${name.slice(0, 27)}…` : name,
-      stroke: () => colour(`line${index}`),
+      stroke: () => colours.of(name),
+      dash: colours.dash(name),
       width: 2,
-      spanGaps: true,
-      points: { size: 5 },
-      value: (_, shown) => (shown === null ? "" : String(Number(shown.toPrecision(6)))),
+      points: { size: 6, fill: () => colours.of(name), filter: (_, __, show) => (show ? null : this.alone[index]) },
+      value: (_, shown) => (shown == null ? "" : String(Number(shown.toPrecision(6)))),
     }));
     const options = {
       ...this.size(),
       cursor: { focus: { prox: 24 } },
       focus: { alpha: 0.35 },
-      scales: { x: { range: (_, low, high) => (high > low ? [low, high] : [low - 30, low + 30]) } },
+      scales: { x: { range } },
       axes: axes(),
+      hooks: { ready: [() => queueMicrotask(() => this.sayLatest())] },
       series: [{ label: "time", value: (_, at) => (at === null ? "" : timeOf(at)) }, ...series],
     };
     this.plot = new uPlot(options, data, this.place);
+    named(this.place, `a chart of ${names.join(", ")}; the table of answers has the same numbers`);
   }
 }
+
+/** gate2 before gate10. */
+const naturally = (a, b) => a.localeCompare(b, "en", { numeric: true });
 
 /** Seconds over which answers are counted: no shorter than they are usually apart, and about sixty in all. */
 function spanOf(times) {
   const all = [...new Set(times)].sort((a, b) => a - b);
-  const gaps = all.slice(1).map((at, index) => at - all[index]).sort((a, b) => a - b);
-  const least = Math.max((all.at(-1) - all[0]) / 60 || 0, gaps[Math.floor(gaps.length / 2)] || 0);
+  const least = Math.max((all.at(-1) - all[0]) / 60 || 0, usual(all));
   return SPANS.find((span) => span >= least - 0.01) || SPANS.at(-1);
 }
 

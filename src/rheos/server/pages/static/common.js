@@ -88,7 +88,10 @@ export function again(work, milliseconds) {
 export async function anew(id) {
   const response = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!response.ok) return null;
-  return new DOMParser().parseFromString(await response.text(), "text/html").getElementById(id);
+  const found = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(id);
+  // A list that somebody has opened stays open.
+  if (byId(id).querySelector("table") && !byId(id).querySelector(".few")) found?.querySelector(".few")?.classList.remove("few");
+  return found;
 }
 
 // --- numbers and times -----------------------------------------------------------------------------
@@ -109,14 +112,34 @@ export function seconds(value) {
   return Math.abs(value) < 172800 ? `${broken.format(value / 3600)} h` : `${whole.format(Math.round(value / 86400))} d`;
 }
 
-/** The time of day of a timestamp, with its date where that is not today. */
+/** The time of day of a timestamp in whole seconds, with its date where that is not today. */
 export function clock(text) {
   if (!text) return "–";
-  const [date, time] = text.replace("Z", "").split("T");
-  const today = new Date().toISOString().slice(0, 10);
-  const [whole, part] = time.split(".");
-  const short = part ? `${whole}.${part.slice(0, 3)}` : whole;
-  return date === today ? short : `${date} ${short}`;
+  const [date, time] = text.split("T");
+  return date === new Date().toISOString().slice(0, 10) ? time.slice(0, 8) : `${date} ${time.slice(0, 8)}`;
+}
+
+/** Show a time in short, and all of it to who points at it. */
+export function putTime(element, text) {
+  put(element, clock(text));
+  if (element) element.title = text || "";
+}
+
+const LATE = [5, 30]; // seconds behind the clock: amber, red
+const DAY = 86400;
+
+/** How a lag is to be seen. What is a day behind is no delay: its events are of another time. */
+export function lateness(lag) {
+  if (lag === null || lag === undefined) return "";
+  if (lag > DAY) return "far";
+  return lag < LATE[0] ? "good" : lag < LATE[1] ? "warn" : "bad";
+}
+
+export function putLag(element, lag, ended) {
+  put(element, ended ? "ended" : seconds(lag));
+  const seen = ended ? "" : lateness(lag);
+  element.classList.toggle("warned", seen === "warn");
+  element.classList.toggle("failed", seen === "bad");
 }
 
 /** Seconds since 1970. */
@@ -190,7 +213,8 @@ const SAMPLES = 60;
 /** A small line of the last rates, drawn to the right end: what is new comes in there. */
 export function sparkline(place, rates) {
   let canvas = place.querySelector("canvas");
-  if (!canvas) place.prepend((canvas = make("canvas", { class: "spark", "aria-hidden": "true" })));
+  if (!canvas) place.prepend((canvas = make("canvas", { class: "spark", role: "img" })));
+  canvas.setAttribute("aria-label", `rates of the last two minutes, now ${number(lately(rates))} a second`);
   const ratio = devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth || 120, canvas.clientHeight || 28];
   if (canvas.width !== width * ratio) [canvas.width, canvas.height] = [width * ratio, height * ratio];
@@ -224,20 +248,29 @@ export function lately(rates) {
   return last.length ? last.reduce((sum, rate) => sum + rate, 0) / last.length : 0;
 }
 
-/** Numbers with what they are, in a row. */
+/** Numbers with what they are, in a row; each may have a title, and how it is to be seen. */
 export function numbers(place, found) {
   if (place.children.length !== found.length) {
     place.replaceChildren(...found.map(() => make("div", {}, make("strong"), make("span"))));
   }
-  found.forEach(([what, value, title], index) => {
+  found.forEach(([what, value, title, seen], index) => {
     const [shown, name] = place.children[index].children;
     put(shown, value);
     put(name, what);
     if (title) place.children[index].title = title;
+    shown.classList.toggle("warned", seen === "warn");
+    shown.classList.toggle("failed", seen === "bad");
   });
 }
 
 const RED = 5; // so many seconds behind are not amber any more
+
+// --- long lists ------------------------------------------------------------------------------------
+
+// A phone shows the first of a list, until somebody wants all of it.
+document.addEventListener("click", (event) => {
+  if (event.target.matches?.("button.all")) event.target.previousElementSibling.classList.remove("few");
+});
 
 // --- health ----------------------------------------------------------------------------------------
 

@@ -1,50 +1,25 @@
-// Where a query is written: its text is coloured and checked while it is, mistakes are underlined at the place
-// that the parser says; it can be tried before it is registered.
+// Where a query is written that is to run on: it is checked while it is written, and it can be tried before it is
+// registered.
 import { Answers } from "./answers.js";
 import { byId, get, make, notice, put, Refused, send } from "./common.js";
-import { highlight, place } from "./highlight.js";
+import { broughtAlong, Editing, offer, takeAlong } from "./editing.js";
 import { showPlan } from "./plan.js";
 
 const PAUSE = 500; // milliseconds without a key, after which the text is checked
 const SECONDS = 5; // of a dry run
 const NAMED = /\bREGISTER\s+(?:QUERY|STREAM)\s+([A-Za-z0-9][\w.~-]*)/i;
 
-const editor = byId("editor");
-const shown = editor.parentElement.querySelector("code");
-const scrolled = shown.parentElement;
-let mistake = null;
+const NO_STREAM = /^a continuous query reads a stream/;
+
+const editing = new Editing(changed, attempt);
 let checks = 0;
 let timer = null;
 let silent = false; // whether the server wants a token even for a check
 
-function draw() {
-  highlight(shown, editor.value, mistake);
-  shown.append("\n"); // or an empty last line would have no height
-  editor.style.height = "auto";
-  editor.style.height = `${Math.max(editor.scrollHeight, 260)}px`;
-  scrolled.scrollLeft = editor.scrollLeft;
-}
-
+/** Say what is wrong. A query that reads no stream may be meant to be asked once, which is another page. */
 function problem(error) {
-  const told = byId("problem");
-  mistake = null;
-  told.hidden = !error;
-  if (error) {
-    const { line, column, title, detail } = error.problem || { title: error.message };
-    if (line) mistake = place(editor.value, line, column);
-    told.replaceChildren();
-    if (line) {
-      const there = make("button", { type: "button", class: "place" }, `line ${line}, column ${column}`);
-      there.addEventListener("click", () => {
-        const [from, to] = place(editor.value, line, column);
-        editor.focus();
-        editor.setSelectionRange(from, to);
-      });
-      told.append(there, " ");
-    }
-    told.append(line || !detail ? title : `${title}: ${detail}`);
-  }
-  draw();
+  editing.problem(error);
+  byId("once").hidden = !NO_STREAM.test(error?.problem?.title || "");
 }
 
 const asked = (seconds) => {
@@ -54,7 +29,7 @@ const asked = (seconds) => {
 
 /** The name of the query: what the text says, or else the field. */
 function wanted() {
-  const own = NAMED.exec(editor.value);
+  const own = NAMED.exec(editing.text);
   if (own) byId("name").value = own[1];
   byId("name").readOnly = Boolean(own);
   return byId("name").value.trim();
@@ -62,9 +37,9 @@ function wanted() {
 
 async function check() {
   const turn = (checks += 1);
-  if (!editor.value.trim() || silent) return put(byId("checked"), "");
+  if (!editing.text.trim() || silent) return put(byId("checked"), "");
   try {
-    const found = await send("POST", asked(0), editor.value, true);
+    const found = await send("POST", asked(0), editing.text, true);
     if (turn !== checks) return;
     problem(null);
     put(byId("checked"), `${found.plan.language || "SPARQL"}, ${found.kind}: no mistake found`);
@@ -79,10 +54,8 @@ async function check() {
 function changed() {
   clearTimeout(timer);
   checks += 1;
-  mistake = null;
   if (silent) byId("problem").hidden = true;
   wanted();
-  draw();
   timer = setTimeout(check, PAUSE);
 }
 
@@ -93,7 +66,7 @@ async function attempt() {
   button.disabled = true;
   put(status, `tried for up to ${SECONDS} s …`);
   try {
-    const found = await send("POST", asked(SECONDS), editor.value);
+    const found = await send("POST", asked(SECONDS), editing.text);
     problem(found.error ? new Refused({ title: found.error }) : null);
     put(status, "");
     const plan = make("div", { class: "parts" });
@@ -104,7 +77,7 @@ async function attempt() {
     trial.replaceChildren(
       make("h2", {}, "Dry run"),
       make("p", { class: "quiet" }, found.answers.length ? "What it answers first; nothing is registered yet." : none),
-      make("div", { class: "wide tall" }, table),
+      make("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "Answers" }, table),
       make("p", {}, "Reads ", ...streams.flatMap((code, index) => (index ? [", ", code] : [code]))),
       plan,
     );
@@ -124,7 +97,7 @@ async function register() {
   const turn = (checks += 1);
   const name = wanted();
   // What is registered is the text at the click, whatever is written while the server answers.
-  const [text, dialect] = [editor.value, byId("dialect").value];
+  const [text, dialect] = [editing.text, byId("dialect").value];
   if (!name) {
     byId("name").focus();
     return notice("The query needs a name.");
@@ -144,50 +117,24 @@ async function examples() {
   const [known, { queries }, { streams }] = await Promise.all([get("/static/examples.json"), get("/queries"), get("/streams")]);
   const dialects = new Set([...byId("dialect").options].map((option) => option.value));
   const stream = streams[0]?.name || "stream";
-  const texts = new Map();
-  const groups = new Map();
-  const add = (group, title, text) => {
-    const key = String(texts.size);
-    texts.set(key, text);
-    if (!groups.has(group)) groups.set(group, make("optgroup", { label: group }));
-    groups.get(group).append(new Option(title, key));
-  };
-  for (const { dialect, language, title, text } of known) {
-    if (dialects.has(dialect)) add(language, title, text.join("\n").replaceAll("{stream}", stream));
-  }
-  queries.forEach((query) => add("registered here", query.name, query.text));
-  byId("example").append(...groups.values());
-  byId("example").addEventListener("change", (event) => {
-    if (!texts.has(event.target.value)) return;
-    editor.value = texts.get(event.target.value);
-    changed();
-  });
+  const own = known.filter(({ dialect }) => dialects.has(dialect)).map(({ language, title, text }) => ({
+    group: language, title, text: text.join("\n").replaceAll("{stream}", stream),
+  }));
+  const registered = queries.map(({ name, text }) => ({ group: "registered here", title: name, text }));
+  offer(byId("example"), [...own, ...registered], ({ text }) => (editing.text = text));
   const from = new URLSearchParams(location.search).get("from");
   const copied = queries.find((query) => query.name === from);
-  if (copied && !editor.value) {
-    editor.value = copied.text;
+  const brought = broughtAlong();
+  if (copied && !editing.text) {
     byId("dialect").value = copied.dialect;
     byId("name").value = copied.name;
-    changed();
-  }
+    editing.text = copied.text;
+  } else if (brought && !editing.text) editing.text = brought;
 }
 
-editor.addEventListener("input", changed);
-editor.addEventListener("scroll", () => (scrolled.scrollLeft = editor.scrollLeft));
-editor.addEventListener("keydown", (event) => {
-  if (event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
-    // Escape first, and Tab leaves the field as everywhere.
-    if (editor.dataset.leave) return;
-    event.preventDefault();
-    editor.setRangeText("  ", editor.selectionStart, editor.selectionEnd, "end");
-    changed();
-  } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt();
-  editor.dataset.leave = event.key === "Escape" ? "1" : "";
-});
 byId("dialect").addEventListener("change", changed);
 byId("name").addEventListener("input", changed);
 byId("try").addEventListener("click", attempt);
 byId("register").addEventListener("click", register);
-addEventListener("resize", draw);
-draw();
+takeAlong(byId("once").querySelector("a"), () => editing.text);
 examples().catch((error) => notice(error.message));

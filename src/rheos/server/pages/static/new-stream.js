@@ -1,7 +1,14 @@
 // Where a stream is made: what a mapping makes of some records is shown before anything is made.
 import { byId, make, notice, put, send } from "./common.js";
+import { Upload } from "./files.js";
 
 const JSON_TYPE = "application/json";
+// The media types of records; what is no record is called by its own.
+const RECORDS = { json: JSON_TYPE, ndjson: "application/x-ndjson", csv: "text/csv", tsv: "text/tab-separated-values" };
+
+const upload = new Upload(byId("file"), byId("records"), byId("format"), {
+  ttl: "application/trig", nt: "application/n-quads", trig: "application/trig",
+});
 
 function problem(error) {
   const told = byId("problem");
@@ -34,7 +41,8 @@ async function preview() {
   const button = byId("preview");
   button.disabled = true;
   try {
-    const asked = { mapping: "", records: byId("records").value, ...given("mapping", "time", "format") };
+    if (!(byId("format").value in RECORDS)) return notice("This is RDF already: it needs no mapping.");
+    const asked = { mapping: "", records: upload.text, ...given("mapping", "time", "format") };
     show(await send("POST", "/preview", JSON.stringify(asked), false, JSON_TYPE));
     problem(null);
   } catch (error) {
@@ -54,6 +62,8 @@ async function create() {
   const path = `/${encodeURIComponent(name)}`;
   try {
     await send("PUT", path, JSON.stringify(given("mapping", "time", "lateness")), false, JSON_TYPE);
+    const format = byId("format").value;
+    if (byId("push").checked && upload.text.trim()) await send("POST", path, upload.text, false, RECORDS[format] || format);
     location.href = `/page${path}`;
   } catch (error) {
     problem(error);

@@ -1,5 +1,5 @@
 // The overview: the lists of streams and queries come in every second, their numbers go into the page.
-import { again, anew, byId, clock, get, lately, number, put, seconds, sparkline } from "./common.js";
+import { again, anew, byId, get, lately, number, put, putLag, putTime, seconds, sparkline } from "./common.js";
 
 const cell = (row, field) => row.querySelector(`[data-field="${field}"]`);
 
@@ -13,8 +13,8 @@ function rates(row, found) {
 
 function stream(row, found) {
   rates(row, found.rates);
-  put(cell(row, "time"), clock(found.time).split(".")[0]);
-  put(cell(row, "lag"), found.ended ? "ended" : seconds(found.lag));
+  putTime(cell(row, "time"), found.time);
+  putLag(cell(row, "lag"), found.lag, found.ended);
   put(cell(row, "held"), number(found.held));
   put(cell(row, "elements"), number(found.elements));
   const dead = cell(row, "dead");
@@ -54,7 +54,7 @@ again(async () => {
   const lags = own.map((found) => found.lag).filter((lag) => lag !== null);
   const tiles = byId("tiles");
   put(cell(tiles, "rate"), number(own.reduce((sum, found) => sum + lately(found.rates), 0)));
-  put(cell(tiles, "time"), clock(latest).split(".")[0]);
-  put(cell(tiles, "lag"), lags.length ? seconds(Math.max(...lags)) : "–");
+  putTime(cell(tiles, "time"), latest);
+  putLag(cell(tiles, "lag"), lags.length ? Math.max(...lags) : null);
   put(cell(tiles, "running"), `${queries.filter((found) => found.running).length} of ${queries.length}`);
 }, 1000);

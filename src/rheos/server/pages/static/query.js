@@ -2,8 +2,11 @@
 // be started and stopped.
 import { Answers } from "./answers.js";
 import { Chart } from "./chart.js";
-import { again, byId, get, lately, notice, number, numbers, put, seconds, send } from "./common.js";
+import { Colours } from "./colours.js";
+import { again, byId, clock, get, lately, lateness, notice, number, numbers, put, seconds, send, triple } from "./common.js";
+import { Graph } from "./graph.js";
 import { highlight } from "./highlight.js";
+import { Places } from "./map.js";
 import { showPlan } from "./plan.js";
 import { Timeline } from "./timeline.js";
 
@@ -31,6 +34,7 @@ async function look() {
   put(byId("error"), found.error || "");
   numbers(byId("numbers"), [
     ["rows a second", number(lately(found.rates))],
+    ["lag", seconds(found.lag), "how far what it has evaluated is behind the clock", lateness(found.lag)],
     ["instants", number(found.instants)],
     ...(found.gives_up ? [["gives up", found.gives_up], ["skipped", number(found.skipped)]] : []),
     ["rows", number(found.rows)],
@@ -39,6 +43,27 @@ async function look() {
     ["watching", number(found.subscribers)],
   ]);
   return found;
+}
+
+/** The triples of the latest instant, as a graph. */
+class Latest {
+  constructor(colours) {
+    this.colours = colours;
+  }
+
+  add(answers) {
+    const triples = answers.filter((answer) => "triple" in answer);
+    if (!triples.length) return;
+    const { at } = triples.at(-1);
+    byId("nodes").hidden = false;
+    this.graph ??= new Graph(byId("graph"), this.colours);
+    const before = at === this.at ? this.triples : [];
+    this.at = at;
+    this.triples = [...before, ...triples.filter((answer) => answer.at === at).map((answer) => triple(answer.triple)).filter(Boolean)];
+    put(byId("moment"), clock(at));
+    byId("moment").title = at || "";
+    this.graph.show(this.triples);
+  }
 }
 
 /** How the work of the last batch was shared out. */
@@ -55,8 +80,11 @@ function draw(parts) {
 
 async function follow() {
   const { variables = [] } = (await look()) || {};
-  const timeline = new Timeline(byId("intervals"), byId("timeline"));
-  const parts = [new Answers(byId("answers"), variables), new Chart(byId("plot"), variables), timeline];
+  const colours = new Colours();
+  const chart = new Chart(byId("plot"), variables, colours);
+  const timeline = new Timeline(byId("intervals"), byId("timeline"), colours, () => chart.key);
+  const places = new Places(byId("places"), byId("map"), variables, colours);
+  const parts = [new Answers(byId("answers"), variables), chart, timeline, places, new Latest(colours)];
   const { last, answers } = await get(`${path}/answers?most=500`);
   let count = answers.length;
   waiting = answers;

@@ -1,18 +1,17 @@
 // The page of a stream: its numbers, its rate as a chart, and the window as it moves; another window is an
 // address.
-import { axes } from "./axes.js";
-import { again, anew, byId, clock, colour, get, lately, number, numbers, seconds } from "./common.js";
+import { axes, named, range } from "./axes.js";
+import { again, anew, byId, clock, colour, get, instant, lately, lateness, number, numbers, seconds } from "./common.js";
 
 const name = document.querySelector("[data-stream]").dataset.stream;
 const EVERY = 2;
 let plot = null;
 
-/** The rates of the last two minutes, where the page has a place for them. */
-function draw(rates) {
+/** The rates of the last two minutes of event time, where the page has a place for them. */
+function draw(rates, until) {
   const place = byId("rates");
   if (!place || rates.length < 2) return;
-  const now = Date.now() / 1000;
-  const data = [rates.map((_, index) => now - (rates.length - 1 - index) * EVERY), rates];
+  const data = [rates.map((_, index) => instant(until) - (rates.length - 1 - index) * EVERY), rates];
   if (plot) return plot.setData(data);
   plot = new uPlot(
     {
@@ -20,13 +19,14 @@ function draw(rates) {
       height: 140,
       legend: { show: false },
       cursor: { y: false },
-      scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } },
+      scales: { x: { range }, y: { range: (_, low, high) => [0, Math.max(high, 1)] } },
       axes: axes(),
       series: [{}, { label: "elements a second", stroke: () => colour("accent"), width: 2, fill: () => colour("wash") }],
     },
     data,
     place,
   );
+  named(place, `elements a second of ${name}, over two minutes of event time`);
   new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: 140 })).observe(place);
   addEventListener("theme", () => plot.redraw());
 }
@@ -37,14 +37,14 @@ if (byId("rates")) {
     if (!found) return;
     numbers(byId("numbers"), [
       ["elements a second", number(lately(found.rates))],
-      ["event time", clock(found.time)],
-      ["lag", found.ended ? "ended" : seconds(found.lag)],
+      ["event time", clock(found.time), found.time],
+      ["lag", found.ended ? "ended" : seconds(found.lag), "how far event time is behind the clock", found.ended ? "" : lateness(found.lag)],
       ["in windows", number(found.held)],
       ["elements", number(found.elements)],
       ["late", number(found.late)],
       ["bad", number(found.bad)],
     ]);
-    draw(found.rates);
+    draw(found.rates, found.rates_until);
   }, 1000);
 }
 
