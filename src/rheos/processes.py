@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from rheos.memory import used_by
@@ -36,14 +38,23 @@ def tree(root: int) -> list[int]:
     except OSError:
         return []
     for entry in entries:
-        if entry.isdigit() and (status := text(int(entry), "stat")):
-            # The name of a process stands in parentheses and may hold anything.
-            parent = int(status[status.rindex(")") + 2 :].split()[1])
+        if entry.isdigit() and (parent := _parent(int(entry))):
             children.setdefault(parent, []).append(int(entry))
     found = [root]
     for process in found:
         found += children.get(process, [])
     return found
+
+
+@cache
+def executor() -> str:
+    """The executor that this process works for: its machine, and the process of its JVM, if there is one."""
+    process, machine = os.getpid(), socket.gethostname()
+    while process > 1:
+        if text(process, "comm").strip() == "java":
+            return f"{machine}/{process}"
+        process = _parent(process)
+    return machine
 
 
 def memory(process: int) -> int:
@@ -70,6 +81,13 @@ def text(process: int, name: str) -> str:
         return (PROC / str(process) / name).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _parent(process: int) -> int:
+    """The process that began another; 0 if that has ended or has none."""
+    status = text(process, "stat")
+    # The name of a process stands in parentheses and may hold anything.
+    return int(status[status.rindex(")") + 2 :].split()[1]) if status else 0
 
 
 def _files(process: int) -> int:

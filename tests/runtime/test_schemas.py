@@ -24,6 +24,7 @@ from rheos.runtime.operator import Answers
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.state.segments import Segments, load, save
 from rheos.runtime.state.store import Store
+from rheos.runtime.worker.batch import Report
 from rheos.runtime.worker.database import Database, typed
 from rheos.sources.chunks import LIVE
 from tests.runtime.batches import Batches
@@ -100,7 +101,7 @@ def test_what_a_handle_keeps_does_not_grow() -> None:
         at = np.arange(number * 500, number * 500 + 500)
         terms = pa.array([f"<http://ex/{n}>" for n in at])
         rows = pa.table([at, at, terms, terms, terms], list("iaspo"))
-        kept.report(Answers(pa.table({"instant": at, "at": at}), rows), 1.0, "task")
+        kept.report(Report("q", Answers(pa.table({"instant": at, "at": at}), rows), 1.0))
 
     sizes = []
     for number in range(100):

@@ -159,6 +159,8 @@ class Control:
             milliseconds=metrics.milliseconds,
             execution=metrics.execution,
             sharding=metrics.sharding,
+            shards=metrics.shards,
+            executors=list(metrics.executors),
             subscribers=self.subscribers.counts().get(query.name, 0),
             reads=[] if handle is None else sorted(name[1:-1] for name in handle.registered.streams),
             lag=lag_of(self.host, query),

@@ -163,6 +163,8 @@ class Query(Struct, kw_only=True):
         str | None,
         Meta(description="how its work was last shared out: `one` shard, by `time`, or by a `variable`"),
     ]
+    shards: Annotated[Count, Meta(description="into how many shards; 0 before its first answer")]
+    executors: Annotated[list[str], Meta(description="where these were evaluated: machine/process")]
     subscribers: Count
     reads: Annotated[list[str], Meta(description="the IRIs of the streams that it reads")]
     lag: Annotated[float | None, Meta(description="how far what it has evaluated is behind the clock")]

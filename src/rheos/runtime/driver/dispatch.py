@@ -227,7 +227,11 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         answer = unpack(row["rows"]) if row["file"] is None else store.table(row["file"])
         found.files += [] if row["file"] is None else [row["file"]]
         report = Report(
-            row["query"], Answers(unpack(row["instants"]), answer), about["milliseconds"], about["way"]
+            row["query"],
+            Answers(unpack(row["instants"]), answer),
+            about["milliseconds"],
+            about["way"],
+            executors=(about["executor"],),
         )
         answers.setdefault(report.query, []).append((row["task"], report))
     for _, about in told:
@@ -310,9 +314,12 @@ def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
     first, took = reports[0], max(report.milliseconds for report in reports)
     parts = [report.answers for report in reports]
     if first.way != "variable":
-        return Report(first.query, one_after_another(parts), took, first.way)
-    operator = next(query.operator for query in plan.queries if query.name == first.query)
-    try:
-        return Report(first.query, operator.merged(parts), took, first.way)
-    except UnmergedError:
-        return None
+        answers = one_after_another(parts)
+    else:
+        operator = next(query.operator for query in plan.queries if query.name == first.query)
+        try:
+            answers = operator.merged(parts)
+        except UnmergedError:
+            return None
+    executors = sorted({name for report in reports for name in report.executors})
+    return Report(first.query, answers, took, first.way, len(reports), tuple(executors))

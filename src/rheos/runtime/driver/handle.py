@@ -18,7 +18,6 @@ from rheos.answers.typed import Columns
 from rheos.errors import Position
 from rheos.execute.session import frame_of
 from rheos.runtime.driver.metrics import QueryMetrics, SinkMetrics
-from rheos.runtime.operator import Answers
 from rheos.runtime.plan import Registered
 from rheos.sinks.base import LIMIT, Full, SinkSpec
 from rheos.sinks.calls import CallSink, Function
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from rheos.runtime.driver.registry import Registry
     from rheos.runtime.driver.sinks import Sinks
+    from rheos.runtime.worker.batch import Report
 
 Callback = Callable[[Answer], None]
 
@@ -173,9 +173,9 @@ class Handle:
         expected of each. Empty before the first batch, and for C-SPARQL: DuckDB or Spark orders its joins."""
         return self._registry.flow(self.name)
 
-    def report(self, reported: Answers, milliseconds: float, way: str) -> None:
+    def report(self, report: Report) -> None:
         """Take in the answers of a batch, and how its work was shared out."""
-        before, skipped = self.metrics, 0
+        before, skipped, reported = self.metrics, 0, report.answers
         if self.info.skips:
             said = reported.rows.column(-1)
             skipped = len(said) - said.null_count
@@ -183,12 +183,14 @@ class Handle:
             before,
             instants=before.instants + len(reported.instants) - skipped,
             rows=before.rows + len(reported.rows) - skipped,
-            milliseconds=milliseconds,
+            milliseconds=report.milliseconds,
             execution="task",
-            sharding=way,
+            sharding=report.way,
+            shards=report.shards,
+            executors=report.executors,
             running=self.running,
             skipped=before.skipped + skipped,
-            times=before.times.plus(milliseconds / 1000),
+            times=before.times.plus(report.milliseconds / 1000),
             event_time=pc.max(reported.instants.column(1)).as_py() or before.event_time,
         )
         instants = reported.instants

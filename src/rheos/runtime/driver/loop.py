@@ -445,7 +445,7 @@ class Loop:
         self.sinks.release(number)
         for handle, report in reports:
             if self._is_current(handle):
-                handle.report(report.answers, report.milliseconds, report.way)
+                handle.report(report)
 
     def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
         """Who hears of which report: without those of queries that were stopped or replaced while the batch

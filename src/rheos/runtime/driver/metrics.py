@@ -67,8 +67,8 @@ class StreamMetrics:
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
     """A query: the instants and rows that it reported, how long and where its last evaluation ran, and the
-    `times` of all. `sharding` says how its work was last shared out: `one` shard,
-    or by `time`. `failure` says why it was stopped by the engine;
+    `times` of all. `sharding` says how its work was last shared out: `one` shard, by `time` or by a
+    `variable`; into how many `shards`, on which `executors`. `failure` says why it was stopped by the engine;
     `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up.
     `event_time` is the last instant that it reported (microseconds)."""
 
@@ -80,6 +80,8 @@ class QueryMetrics:
     failure: str | None = None
     callback_errors: int = 0
     sharding: str | None = None
+    shards: int = 0
+    executors: tuple[str, ...] = ()
     skipped: int = 0
     times: Times = NONE
     event_time: int | None = None

@@ -37,12 +37,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a query answered in a batch, how long that took, and how it was shared out."""
+    """What a query answered in a batch, how long that took, and how it was shared out: in how many shards, on
+    which executors."""
 
     query: str
     answers: Answers
     milliseconds: float
     way: Way = "one"
+    shards: int = 1
+    executors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
+from rheos.processes import executor
 from rheos.runtime.plan import Control, Plan, StaticTable
 from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.state.progress import Arrival
@@ -276,7 +277,8 @@ class Written:
             else:
                 file = segment_name(report.query, self._batch, self.task).replace("segments/", "answers/")
                 self.control.store.write_table(file, rows)
-            told = json.dumps({"milliseconds": report.milliseconds, "way": report.way})
+            how = {"milliseconds": report.milliseconds, "way": report.way, "executor": executor()}
+            told = json.dumps(how)
             yield _row(self.task, report.query, told, pack(instants), data, file)
 
     @property

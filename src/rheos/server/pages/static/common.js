@@ -112,6 +112,12 @@ export function seconds(value) {
   return Math.abs(value) < 172800 ? `${broken.format(value / 3600)} h` : `${whole.format(Math.round(value / 86400))} d`;
 }
 
+/** Into how many shards the work of a query was last shared out, and by what. */
+export function sharded(query) {
+  const by = { time: " by time", variable: " by a variable" };
+  return query.shards ? `${query.shards}${by[query.sharding] || ""}` : "–";
+}
+
 /** The time of day of a timestamp in whole seconds, with its date where that is not today. */
 export function clock(text) {
   if (!text) return "–";

@@ -1,12 +1,11 @@
 // What flows where: streams, the queries that read them, the streams that these make, and the sinks of answers, as
 // one picture with live numbers, and as a table of the same.
-import { again, byId, lateness, make, lately, get, number, put, putLag, seconds, short } from "./common.js";
+import { again, byId, lateness, make, lately, get, number, put, putLag, seconds, sharded, short } from "./common.js";
 import { cut, drawing, svg } from "./svg.js";
 
 const [WIDTH, HEIGHT, ACROSS, DOWN, EDGE] = [196, 52, 78, 14, 8]; // pixels of a box, of what is between two, and around all
 const SIGNS = 22;
-const SHARDS = { one: "one", time: "by time", variable: "by a variable" };
-const RUNS = { task: "Spark tasks", local: "this process", catalyst: "Spark SQL" };
+const RUNS = { local: "this process", catalyst: "Spark SQL" };
 
 const streamId = (iri) => `stream ${iri}`;
 const page = (name) => `/page/${encodeURIComponent(name)}`;
@@ -149,8 +148,8 @@ function list(streams, queries) {
     put(leaving, number(lately(query.rates)));
     putLag(lag, query.lag);
     put(took, query.milliseconds === null ? "–" : seconds(query.milliseconds / 1000));
-    put(shards, SHARDS[query.sharding] || "–");
-    put(runs, RUNS[query.execution] || "–");
+    put(shards, sharded(query));
+    put(runs, query.executors.join(", ") || RUNS[query.execution] || "–");
   });
 }
 

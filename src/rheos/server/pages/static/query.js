@@ -3,7 +3,7 @@
 import { Answers } from "./answers.js";
 import { Chart } from "./chart.js";
 import { Colours } from "./colours.js";
-import { again, byId, clock, get, lately, lateness, notice, number, numbers, put, seconds, send, triple } from "./common.js";
+import { again, byId, clock, get, lately, lateness, notice, number, numbers, put, seconds, send, sharded, triple } from "./common.js";
 import { Graph } from "./graph.js";
 import { highlight } from "./highlight.js";
 import { Places } from "./map.js";
@@ -39,7 +39,7 @@ async function look() {
     ...(found.gives_up ? [["gives up", found.gives_up], ["skipped", number(found.skipped)]] : []),
     ["rows", number(found.rows)],
     ["last evaluation", found.milliseconds === null ? "–" : seconds(found.milliseconds / 1000)],
-    ["shards", SHARDS[found.sharding] || "–"],
+    ["shards", sharded(found)],
     ["watching", number(found.subscribers)],
   ]);
   return found;
@@ -65,9 +65,6 @@ class Latest {
     this.graph.show(this.triples);
   }
 }
-
-/** How the work of the last batch was shared out. */
-const SHARDS = { one: "one", time: "by time", variable: "by a variable" };
 
 /** Answers that have come since the last drawing. */
 function draw(parts) {
