@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -67,6 +68,8 @@ LOCAL_TRIPLES = 5_000_000
 # So many plans are kept for queries that are asked again, and of texts up to so many characters.
 KNOWN_PLANS = 128
 LONGEST_KNOWN = 10_000
+# Without one of these words, which may be written with escapes, a query names no graph.
+_NAMES_GRAPHS = re.compile(r"graph|from|\\u", re.IGNORECASE)
 
 
 def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
@@ -248,7 +251,7 @@ class Engine:
         graphs = tuple(default_graphs), tuple(named_graphs)
         asked = text, dialect, base or self.base, self._entailment(entailment), *graphs
         with within(timeout):
-            if beside:
+            if beside and (named_graphs or default_graphs or _NAMES_GRAPHS.search(text)):
                 found = self._beside(text, dialect, base or self.base, *graphs, beside)
                 if found is not None:
                     return found
@@ -269,7 +272,7 @@ class Engine:
         none of them."""
         tree, algebra = self._algebra(text, dialect, base, default_graphs, named_graphs)
         terms = graphs_of(algebra)
-        named = {name: table for name, table in beside.items() if f"<{name}>" in terms}
+        named = {name: beside[name] for name in beside if f"<{name}>" in terms}
         if not named:
             return None
         graphs = Overlay(self.graphs, named)

@@ -241,6 +241,21 @@ def test_a_stream_may_have_a_token_of_its_own(tmp_path: Path) -> None:
     assert not refused(rules, "/other", {})
 
 
+def test_a_stream_with_a_token_is_no_graph_for_others(tmp_path: Path) -> None:
+    """What its window holds can be asked for at /sparql, too."""
+    (tmp_path / "s.nq").touch()
+    stream = StreamConfig("own", source=str(tmp_path / "s.nq"), read_token="only-this-one")
+    config = Config(port=0, state=tmp_path / "state", token=TOKEN, streams=(stream,))
+    for client in serving(config):
+        for query in ("ASK { GRAPH <own> { ?s ?p ?o } }", "ASK FROM <own> { ?s ?p ?o }"):
+            asked = {"query": query}
+            for headers in ({}, bearer("another-token")):
+                assert client.get("/sparql", params=asked, headers=headers).status_code == 401
+                assert client.post("/sparql", data=asked, headers=headers).status_code == 401
+            assert client.get("/sparql", params=asked, headers=bearer("only-this-one")).status_code == 200
+        assert client.get("/sparql", params={"query": "ASK {}"}).status_code == 200
+
+
 def refused(rules: access.Access, path: str, headers: dict[str, str]) -> bool:
     """Whether a request to read is refused."""
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]

@@ -52,7 +52,10 @@ class Access:
         first, _, rest = request.scope["path"].strip("/").partition("/")
         if first in _OPEN:
             return
-        name = rest.partition("/")[0] if first in _NAMING else first
+        self.read_named(request, rest.partition("/")[0] if first in _NAMING else first)
+
+    def read_named(self, request: HTTPConnection, name: str) -> None:
+        """Refuse clients that may not read a stream or a query."""
         needed = self.read_tokens.get(name, self.read_token)
         if needed is not None and not _has(request, needed, self.token):
             raise _unknown("Reading needs a token", f'{_BEARER}, Basic realm="rheos", charset="UTF-8"')

@@ -99,13 +99,15 @@ class Protocol:
         return await self._answer(request, found)
 
     async def _answer(self, request: Request, asked: Operation) -> Response:
+        held = self.host.views.held(lambda name: self.access.read_named(request, name))
+
         def answer() -> tuple[str, str]:
             result = self.host.engine.query(
                 asked.text,
                 dialect="sparql",
                 default_graphs=asked.default_graphs,
                 named_graphs=asked.named_graphs,
-                beside=self.host.views.held(),
+                beside=held,
             )
             offers = offered(result)
             media = acceptable(request, tuple(offers))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -29,6 +29,7 @@ from rheos.sources import times
 Triple = tuple[str, str, str]
 
 SECOND = UNITS["s"]
+NOTHING = pa.table({name: pa.array([], pa.string()) for name in "spo"})
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,25 @@ class View:
         self.content = Content.of(answer, self.content)
 
 
+@dataclass(frozen=True)
+class Held(Mapping[str, pa.Table]):
+    """What windows hold now, by the IRIs of their streams. Each is looked at only if somebody asks for it."""
+
+    views: Mapping[str, View]
+    check: Callable[[str], None]
+
+    def __getitem__(self, iri: str) -> pa.Table:
+        view = self.views[iri]
+        self.check(view.stream)
+        return NOTHING if view.content is None else view.content.table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.views)
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+
 class Views:
     """The views of an engine. Any thread may ask."""
 
@@ -146,10 +166,10 @@ class Views:
             if view.stream == stream and content is not None and moment in content.moments:
                 yield view, content
 
-    def held(self) -> dict[str, pa.Table]:
-        """What the own windows of streams hold now, by the IRIs of the streams."""
-        views = [view for view in list(self._views.values()) if view.lasting]
-        return {view.iri: view.content.table for view in views if view.content is not None}
+    def held(self, check: Callable[[str], None]) -> Held:
+        """What the own windows of streams hold now. `check` raises a Problem for a stream that is not for
+        everybody, by its name."""
+        return Held({view.iri: view for view in list(self._views.values()) if view.lasting}, check)
 
     def close(self, stream: str) -> None:
         """Drop all the views of a stream."""
