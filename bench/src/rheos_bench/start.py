@@ -94,8 +94,10 @@ def until_line(*arguments: str) -> float:
 
 def healthy(files: Files) -> float:
     """The time until /health says that all is well."""
+    # A folder of its own each time: a server goes on only at the address that it had.
+    data = tempfile.mkdtemp(dir=files.folder)
     began = time.perf_counter()
-    with started("serve", "--config", files["rheos.toml"]) as process:
+    with started("serve", "--config", files["rheos.toml"], "--data-dir", data) as process:
         assert process.stderr is not None
         addresses = (re.search(rb"\"port\": (\d+)", line) for line in process.stderr)
         told = next(filter(None, addresses), None)
