@@ -40,7 +40,7 @@ from rheos_bench.report import (
 )
 
 SMALL_TRIPLES = 1000
-WARM_UPS = 10
+WARM_UPS = 20
 # How many times as long as pyoxigraph the local execution may take, if not 1.5 times.
 MOST = {"selective lookup": 5.0}
 Ask = Callable[[str], int]
