@@ -244,8 +244,9 @@ class Engine:
         """The answer of a one-shot SPARQL query: the whole way from text to answer.
 
         The graphs, if any, stand in the place of the query's own FROM and FROM NAMED. Tables of terms (s, p,
-        o) `beside` the static data, by their IRIs, are named graphs for a query that names one of them; then
-        nothing is entailed. TimeLimitError if the answer takes longer than `timeout` seconds.
+        o) `beside` the static data, by their IRIs, are named graphs for a query that names one of them; it is
+        answered in this process then, and nothing is entailed. TimeLimitError if the answer takes longer than
+        `timeout` seconds.
         """
         a_dialect(dialect)
         graphs = tuple(default_graphs), tuple(named_graphs)
@@ -275,6 +276,8 @@ class Engine:
         named = {name: beside[name] for name in beside if f"<{name}>" in terms}
         if not named:
             return None
+        if self.graphs.in_spark:  # to read it here, all of it would be moved
+            raise RheosError("static data that Spark keeps cannot be asked together with what windows hold")
         graphs = Overlay(self.graphs, named)
         plan = Plan(optimize(algebra, graphs.statistics))
         return self._result(plan, Names.of(tree, base).prefixes, Local(graphs).answer(plan))

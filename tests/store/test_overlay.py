@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 from rheos import Engine
+from rheos.errors import RheosError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BESIDE = {
     "http://h/tolls": pa.table(
@@ -62,3 +68,13 @@ def test_nothing_is_left_of_them(engine: Engine) -> None:
 def test_a_graph_given_beside_the_text_counts_as_named(engine: Engine) -> None:
     found = engine.query("ASK { ?s ?p ?o }", default_graphs=["http://h/tolls"], beside=BESIDE)
     assert found.boolean
+
+
+def test_what_spark_keeps_is_not_moved_here_for_them(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "large.nt").write_text("<http://a> <http://p> <http://o> .\n")
+    with Engine(spark, base="http://h/", parallel_bytes=0) as engine:
+        engine.load(tmp_path / "large.nt")
+        assert engine.graphs.in_spark
+        with pytest.raises(RheosError, match="static data that Spark keeps cannot be asked together"):
+            engine.query("ASK { GRAPH <tolls> { ?s ?p ?o } }", beside=BESIDE)
+        assert engine.graphs.in_spark

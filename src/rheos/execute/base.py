@@ -39,6 +39,10 @@ class Graphs(Protocol):
     def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A cursor of DuckDB that sees all the data."""
 
+
+class SparkGraphs(Graphs, Protocol):
+    """Data that statements can read in Spark, too."""
+
     def views(self, spark: SparkSession) -> SparkSession:
         """A session that sees all the data: the given one, or a sibling."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
-from rheos.execute.base import Graphs, named
+from rheos.execute.base import SparkGraphs, named
 from rheos.execute.limits import limited_jobs
 from rheos.execute.session import map_in_arrow
 from rheos.sql.dialect import Dialect
@@ -30,7 +30,7 @@ INTERPRETED_TRIPLES = 100_000
 class Catalyst:
     """Runs statements on a session; `session` starts or adopts it when the first one comes."""
 
-    graphs: Graphs
+    graphs: SparkGraphs
     session: Callable[[], SparkSession]
     name: str = "catalyst"
     where: str = "Spark SQL"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rheos.answers.continuous import time_text
-from rheos.runtime.driver.metrics import Metrics, QueryMetrics, SinkMetrics, StreamMetrics
+from rheos.runtime.driver.metrics import Metrics, QueryMetrics, StreamMetrics
 from rheos.server import limits, models, push, windows
 from rheos.server.access import Access
 from rheos.server.config import ConfigError, check_name
@@ -164,7 +165,9 @@ class Control:
             subscribers=self.subscribers.counts().get(query.name, 0),
             reads=[] if handle is None else sorted(name[1:-1] for name in handle.registered.streams),
             lag=lag_of(self.host, query),
-            sinks=[] if handle is None else [sink_of(sink) for sink in handle.sinks],
+            sinks=[]
+            if handle is None
+            else [msgspec.convert(sink, models.Sink, from_attributes=True) for sink in handle.sinks],
             rates=self.host.rates.of(query.name),
             rates_until=self._until(query.name),
         )
@@ -206,15 +209,3 @@ class Control:
     def _until(self, name: str) -> str | None:
         until = self.host.rates.until(name)
         return None if until is None else time_text(until)
-
-
-def sink_of(found: SinkMetrics) -> models.Sink:
-    return models.Sink(
-        to=found.to,
-        waiting=found.waiting,
-        bytes=found.bytes,
-        behind=found.behind,
-        taken=found.taken,
-        dropped=found.dropped,
-        trouble=found.trouble,
-    )

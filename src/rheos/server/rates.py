@@ -47,10 +47,9 @@ class _Curve:
     heard: float = 0.0
 
     def add(self, at: float, count: int, now: float) -> None:
-        if self.points and (at < self.points[-1][0] or count < self.points[-1][1]):
-            self.points.clear()  # a stream was reset, or a query was replaced
-        if not self.points:
-            self.points.append((at, count))
+        again = self.points and (at < self.points[-1][0] or count < self.points[-1][1])
+        if not self.points or again:  # a stream was reset, or a query was replaced
+            self.points = deque([(at, count)], maxlen=_MOST)  # in one step: others may ask meanwhile
             self.heard = now
             return
         last, before = self.points[-1]
@@ -69,7 +68,7 @@ class _Curve:
 
     def _usual(self) -> float:
         """How far apart points usually are."""
-        gaps = [b - a for (a, _), (b, _) in pairwise(self.points)]
+        gaps = [b - a for (a, _), (b, _) in pairwise(list(self.points))]
         return statistics.median(gaps) if gaps else EVERY
 
     def until(self, now: float) -> float:
@@ -82,7 +81,7 @@ class _Curve:
 
     def rates(self, now: float) -> list[float]:
         """The rates of spans of event time, the oldest first."""
-        times, counts = zip(*self.points, strict=True)
+        times, counts = zip(*list(self.points), strict=True)
         end = self.until(now)
         count = min(SAMPLES, int((end - times[0]) // EVERY))
         ends = end - EVERY * np.arange(count - 1, -1, -1)
@@ -103,7 +102,9 @@ class Rates:
         now = time.monotonic()
         for name, (at, count) in counts.items():
             if at is not None:
-                self._curves.setdefault(name, _Curve()).add(at / _SECOND, count, now)
+                curve = self._curves.get(name, _Curve())
+                curve.add(at / _SECOND, count, now)
+                self._curves[name] = curve  # where it is known to others, it has a point
         for gone in self._curves.keys() - counts.keys():
             del self._curves[gone]
 

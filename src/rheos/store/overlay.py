@@ -14,8 +14,6 @@ from rheos.store.revision import counts_of
 from rheos.terms import iri
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from rheos.store.entailed import Entailments
     from rheos.store.graphs import StaticGraphs
 
@@ -73,9 +71,6 @@ class Overlay:
             cursor.unregister("given_quads")
             cursor.unregister("given_names")
             yield cursor
-
-    def views(self, spark: SparkSession) -> SparkSession:
-        raise NotImplementedError("graphs beside the static ones are read in this process")
 
 
 def _quads(name: str, table: pa.Table) -> pa.Table:
