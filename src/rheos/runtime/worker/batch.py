@@ -117,6 +117,7 @@ def evaluate(
     batch = MicroBatch(queries, families, control, outcome, known, connection, share, at_work, cache)
     try:
         batch.all()
+        batch.remember()
         batch.find_needed()
     finally:
         batch.bench.close()
@@ -431,7 +432,11 @@ class MicroBatch:
         placed = {stream: self.bench.elements[stream] for stream in self.results.buffers.keys() - states}
         # Queries that look through the same windows and are equally far need the same.
         needs = {
-            (query.operator.sees, self.results.reached[query.name], self.remembered(query)): query
+            (
+                query.operator.sees,
+                self.results.reached[query.name],
+                tuple(self.before(query).items()) if query.operator.compares else (),
+            ): query
             for query in queries
         }
         kept = {stream: np.zeros(len(elements), bool) for stream, elements in placed.items()}
@@ -443,18 +448,18 @@ class MicroBatch:
             times = placed[stream].column("time")
             self.results.needed[stream] = FOREVER if first is None else times[first].as_py()
 
-    def remembered(self, query: Registered) -> tuple[tuple[str, Count], ...]:
-        """What of each stream came before a query, if what it needs depends on that; it is remembered where
-        the query counts."""
-        if not (query.operator.steps or query.operator.compares):
-            return ()
-        found = list[tuple[str, Count]]()
-        for stream, moment in self.control.seen_after.get(query.name, {}).items():
-            count = self.count(stream, moment)
-            found.append((stream, count))
-            if query.operator.steps and self.known.get(stream, NEVER) > moment:
-                self.results.counts.setdefault(stream, {})[moment] = count
-        return tuple(found) if query.operator.compares else ()
+    def remember(self) -> None:
+        """Take down how many elements came before queries that count them, as soon as no more of these can
+        come."""
+        for query in self.queries:
+            for stream, moment in self.control.seen_after.get(query.name, {}).items():
+                if query.operator.steps and self.known.get(stream, NEVER) > moment:
+                    self.results.counts.setdefault(stream, {})[moment] = self.count(stream, moment)
+
+    def before(self, query: Registered) -> dict[str, Count]:
+        """What of each stream came before a query."""
+        seen_after = self.control.seen_after.get(query.name, {})
+        return {stream: self.count(stream, moment) for stream, moment in seen_after.items()}
 
 
 def elements_of(rows: pa.Table, times: int, *, graphs: bool = False) -> pa.Table:
