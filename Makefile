@@ -47,8 +47,9 @@ types: $(STAMP) ## mypy, strict
 unit: $(STAMP) ## the tests alone, two files at a time; PYTEST="tests/cli -k json" for some of them
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile $(PYTEST)
 
-slow: $(STAMP) ## the tests that take long, alone
-	$(BIN)/python -m pytest -m slow --numprocesses 2 --dist loadfile $(PYTEST)
+slow: $(STAMP) ## the tests that take long: two files at a time, and then those that measure times
+	$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 2 --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -m alone $(PYTEST) || test $$? -eq 5 # none of them was asked for
 
 conformance: java $(STAMP) ## the W3C SPARQL tests on both executions, with a summary
 	$(BIN)/python -m tests.conformance

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
 from rheos import Engine, deadline, memory
@@ -86,6 +87,15 @@ def test_an_answer_that_is_too_large_is_an_error(engine: Engine, monkeypatch: py
     monkeypatch.setattr(memory, "of_process", lambda: 5 << 20)
     with pytest.raises(ResourceError, match="more than 5 MB of memory"):
         engine.query("SELECT * { ?a ?b ?c . ?d ?e ?f }")
+
+
+def test_a_query_that_takes_all_memory_is_told_so() -> None:
+    settings = {"memory_limit": "20MB", "max_temp_directory_size": "0KB"}
+    with (
+        duckdb.connect(config=settings) as connection,
+        pytest.raises(ResourceError, match="Out of Memory"),
+    ):
+        database.run(connection, "SELECT array_agg(a.range + b.range) FROM range(5000) a, range(5000) b")
 
 
 def test_a_statement_that_the_planner_refuses(engine: Engine) -> None:

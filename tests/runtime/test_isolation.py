@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from rheos.runtime.cqels.operator import CqelsBatch
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.driver import rehearsal
 from rheos.runtime.operator import Answers
+from rheos.runtime.plan import Control
+from tests.runtime.arrivals import NO_STORE
 from tests.runtime.batches import Batches, Line
 from tests.runtime.streams import Element
 
@@ -107,6 +110,32 @@ def test_who_waits_when_a_query_has_used_up_its_time(monkeypatch: pytest.MonkeyP
     assert not third.deferred
     assert [report.query for report in third.reports] == ["after"]  # the other one has nothing new
     assert bad.times == 1
+
+
+def test_a_new_query_that_takes_much_of_its_time_is_the_last_of_a_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Otherwise the others would wait for the sum of all that are hardly quick enough.
+    answers = CSparqlBatch.answers
+
+    def sleeping(batch: CSparqlBatch, evaluation: CSparqlOperator, *more: Any) -> Answers:
+        if evaluation.query.name.startswith("slow"):
+            time.sleep(0.6)
+        return answers(batch, evaluation, *more)
+
+    texts = [windowed(name) for name in ("slow1", "slow2", "after")]
+    batches = Batches([S], texts, 2.0, Control(0, {}, NO_STORE, limit=2.0))
+    monkeypatch.setattr(CSparqlBatch, "answers", sleeping)
+    first = batches.batch({S: [*FIRST, ("a", "p", "d", 7)]})
+    assert (first.failures, first.deferred) == ({}, {"slow2", "after"})
+    second = batches.batch({S: [("b", "p", "e", 11)]})  # nobody waits for two of them, one after the other
+    assert ([report.query for report in second.reports], second.deferred) == (["slow1"], {"slow2", "after"})
+    third = batches.batch({})
+    assert ([report.query for report in third.reports], third.deferred) == (["slow2"], {"after"})
+    batches.batch({})
+    last = batches.batch({}, {S})
+    assert "after" in [report.query for report in last.reports]
+    assert not batches.failures
 
 
 def test_nothing_is_lost_for_those_that_waited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import psutil
 import pyarrow as pa
@@ -16,7 +17,9 @@ from rheos.errors import EvaluationError
 from rheos.memory import used_by
 from rheos.runtime.plan import Control
 from rheos.runtime.worker import watched
+from rheos.runtime.worker.task import StaticData
 from rheos.runtime.worker.watched import AtWork, received
+from rheos.store.tables import filled
 from tests.runtime.arrivals import NO_STORE
 
 ROW = pa.RecordBatch.from_pydict({"query": ["?"]})
@@ -189,3 +192,14 @@ def test_what_cannot_be_read_is_an_error_of_the_batch() -> None:
     with pytest.raises(FileNotFoundError, match=r"No such file: 'gone\.nq'"):
         done(Reading({"unread": answer}))
     assert done(Queries({"a": answer})) == ["a"]
+
+
+def test_a_process_that_has_spilled_goes_on(tmp_path: Path) -> None:
+    static = StaticData(filled({}))
+    settings = {"threads": "1", "memory_limit": "'64MiB'", "temp_directory": f"'{tmp_path / 'spill'}'"}
+    static.set(settings)
+    large = "SELECT max(range) FROM (SELECT range FROM range(3000000) ORDER BY hash(range) LIMIT 2500000)"
+    static.connection.execute(large)
+    assert (tmp_path / "spill").exists()
+    static.set({**settings, "threads": "2"})
+    assert static.connection.execute("SELECT current_setting('threads')").fetchone() == (2,)

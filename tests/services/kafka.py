@@ -81,7 +81,7 @@ class Kafka:
         configuration = self.folder / "server.properties"
         told = {"host": HOST, "port": self.port, "controller": controller, "data": self.folder / "data"}
         configuration.write_text(_CONFIGURATION.format(**told))
-        command = [*self._java(), "kafka.tools.StorageTool", "format", "-t", _cluster_id()]
+        command = [*self._java(), "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}"]
         subprocess.run([*command, "-c", str(configuration)], check=True, capture_output=True, timeout=120)
 
     def _java(self) -> list[str]:

@@ -46,7 +46,8 @@ def many_joins(sql: str) -> bool:
 def failed(error: Exception) -> EvaluationError:
     """What DuckDB said, in one line."""
     first, *_ = str(error).splitlines() or [type(error).__name__]
-    return EvaluationError(f"DuckDB could not run the query: {first}")
+    kind = ResourceError if isinstance(error, duckdb.OutOfMemoryException) else EvaluationError
+    return kind(f"DuckDB could not run the query: {first}")
 
 
 def run(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:

@@ -346,7 +346,8 @@ class Loop:
         # The members of a family that took too long were each by itself. Those that are left may be together.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
-        self._cautious = bool(collected.deferred) and not self._cautious
+        late = self.limit is not None and self.busy_for > self.limit
+        self._cautious = (late or bool(collected.deferred)) and not self._cautious
         self.journal.discard(collected.files)
         self._compaction.consider(self.segments)
         self._collect_garbage(number)

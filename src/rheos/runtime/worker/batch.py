@@ -34,6 +34,8 @@ from rheos.sources.times import FOREVER, NEVER
 
 T = TypeVar("T")
 
+_MUCH = 0.25  # of the limit
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -140,7 +142,7 @@ class MicroBatch:
     at_work: Callable[[Sequence[str]], None]
     cache: Cache | None = None
 
-    over_time = False  # a query has used up its time
+    over_time = False  # a query has used up its time, or a new one much of it
 
     def __post_init__(self) -> None:
         self.members = {name: family for family in self.families for name in family.members}
@@ -167,14 +169,20 @@ class MicroBatch:
         """Answer every query. What one does wrong stays its own: it is stopped, and the others go on.
 
         When a query has used up its time, those that have not been answered yet wait for the next batch: so a
-        batch takes hardly longer than the limit. New queries come last, as they may be the ones. After a
-        batch that was late they wait for one more, so that nobody waits for two of them.
+        batch takes hardly longer than the limit. New queries come last, as they may be the ones: one that
+        takes much of its time is the last of the batch, too. After a batch that was late they wait for one
+        more, so that nobody waits for two of them.
         """
+        much = None if self.control.limit is None else self.control.limit * _MUCH
         for answer, together in self.units():
-            if self.over_time or (self.control.cautious and self.late[together[0].name]):
+            new = self.late[together[0].name]
+            if self.over_time or (self.control.cautious and new):
                 self.defer(together)
-            else:
-                answer(together)
+                continue
+            began = time.perf_counter()
+            answer(together)
+            if new and much is not None and time.perf_counter() - began > much:
+                self.over_time = True
 
     def units(self) -> Iterator[tuple[Callable[[Sequence[Registered]], None], Sequence[Registered]]]:
         """The queries that are answered at once, and how: one, members of a family that see the same, or a

@@ -65,6 +65,7 @@ class StaticData:
 
     connection: duckdb.DuckDBPyConnection
     loaded: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
     cache: Cache = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +74,12 @@ class StaticData:
     @classmethod
     def of(cls, graphs: bytes) -> StaticData:
         return cls(filled({name: unpack(data) for name, data in pickle.loads(graphs).items()}))
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        """Have these settings. DuckDB refuses a folder to spill into, even the same, once it has spilled."""
+        for name, value in settings.items() - self.settings.items():
+            self.connection.execute(f"SET {name} = {value}")
+        self.settings |= settings
 
     def load(self, tables: Mapping[str, StaticTable], store: Store) -> None:
         """Have these tables, as they are now, and no others."""
@@ -161,11 +168,10 @@ class Evaluate:
 
     def _set_up(self, static: StaticData) -> None:
         static.load(self.control.static, self.control.store)
-        settings = {"threads": self.threads, "memory_limit": f"'{self.memory >> 20}MiB'"}
+        settings = {"threads": f"{self.threads}", "memory_limit": f"'{self.memory >> 20}MiB'"}
         if self.spill:
             settings["temp_directory"] = f"'{self.spill}'"
-        for name, value in settings.items():
-            static.connection.execute(f"SET {name} = {value}")
+        static.set(settings)
 
 
 @dataclass(frozen=True, slots=True)
