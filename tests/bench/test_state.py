@@ -64,6 +64,12 @@ def test_windows_that_hold_so_many_elements() -> None:
     assert memory.sliding(1_000) == Window(10, 1)
 
 
+def test_the_last_instant_is_one_of_a_full_window() -> None:
+    # 2026 does not begin at a multiple of 1,000 seconds since 1970, but 400 seconds before one.
+    assert memory.enough(Window(10_000, 1_000)) == 11_400_000
+    assert memory.enough(Window(10, 1)) == 11_000
+
+
 def answer(at: str, gate: str, count: int) -> bytes:
     row = {"gate": {"type": "uri", "value": gate}, "n": {"type": "literal", "value": str(count)}}
     return json.dumps({"query": "count", "at": at, "row": row}).encode()

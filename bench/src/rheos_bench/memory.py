@@ -28,7 +28,7 @@ STEPS = 10  # of the window, in its range
 def run(settings: Settings) -> None:
     """The table."""
     window = sliding(settings.live)
-    elements = (window.range + window.step) * streams.PER_SECOND
+    elements = enough(window)
     live = window.range * streams.PER_SECOND
     heading(machine())
     heading(f"Memory: {live:,} live elements, count per group, {window}; all processes of rheos run")
@@ -55,6 +55,13 @@ def sliding(live: int) -> Window:
     """A window that holds so many elements when it is full, and slides by a tenth of its range."""
     step = max(1, live // streams.PER_SECOND // STEPS)
     return Window(step * STEPS, step)
+
+
+def enough(window: Window) -> int:
+    """So many elements that the window is full at the last of its instants, which are multiples of its step
+    since 1970, and has slid before."""
+    seconds = window.range + window.step
+    return (seconds + -(int(streams.START.timestamp()) + seconds) % window.step) * streams.PER_SECOND
 
 
 def counts(elements: int, live: int) -> Counter[str]:
