@@ -35,6 +35,7 @@ from rheos.execute.plan import Plan
 from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
+from rheos.sql import macros
 from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
@@ -368,7 +369,7 @@ class Engine:
             if closure.seeds is not None:
                 parts[f"starting from, in {closure.view}"] = closure.seeds
         parts[f"SQL ({executor.dialect.name})"] = statement.sql
-        return parts
+        return parts | macros.used(statement.sql)
 
     def _entailment(self, given: str | None) -> str:
         """The entailment that a query asks for, or else the engine's."""

@@ -17,6 +17,7 @@ from rheos.runtime.epsparql.numbers import short_numbers
 from rheos.runtime.epsparql.operator import EPSparqlBatch, EPSparqlOperator
 from rheos.runtime.worker.database import Database
 from rheos.sources.times import NEVER
+from rheos.sql import macros
 from rheos.syntax import parse
 from rheos.terms import XSD
 
@@ -106,6 +107,7 @@ def events(kind: str, seed: int) -> pa.Table:
 @pytest.fixture(scope="module")
 def cursor() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
+        macros.define(connection)
         yield connection
 
 

@@ -15,7 +15,7 @@ from rheos.algebra import literals
 from rheos.algebra.expressions import Call, Constant, Exists, Expression, Variable
 from rheos.algebra.nodes import Extend, Project, Select
 from rheos.algebra.translate import translate
-from rheos.sql import expressions
+from rheos.sql import expressions, macros
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DuckDB
 from rheos.sql.functions import hashes
@@ -139,6 +139,7 @@ class Evaluator:
     def in_duckdb(cls) -> Evaluator:
         connection = duckdb.connect()
         hashes.register(connection)
+        macros.define(connection)
         return cls(DuckDB(instant=INSTANT), lambda sql: connection.execute(sql).fetchall())
 
     @classmethod

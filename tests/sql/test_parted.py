@@ -18,6 +18,7 @@ import pytest
 from rheos.algebra.csparql import translate_csparql
 from rheos.algebra.nodes import LeftJoin, Node, Select
 from rheos.algebra.translate import translate
+from rheos.sql import macros
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
@@ -138,6 +139,7 @@ def instants(chance: random.Random) -> pa.Table:
 
 def in_duckdb(query: str, rows: list[Row], times: pa.Table, *, spread_first: bool) -> Found:
     with duckdb.connect() as connection:
+        macros.define(connection)
         connection.register("given", table(rows))
         connection.register("instants", times)
         sql = statement(query, DUCKDB, spread_first=spread_first)

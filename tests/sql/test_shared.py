@@ -25,8 +25,9 @@ def statement(engine: Engine, query: str, dialect: Dialect) -> str:
 @pytest.mark.parametrize("dialect", [DUCKDB, SPARK], ids=["duckdb", "spark"])
 def test_a_condition_of_a_join_compares_columns(dialect: Dialect) -> None:
     with Engine(execution="local") as engine:
+        engine.load(data=DATA, format="turtle")
         sql = statement(engine, f"SELECT * {{ ?s :p ?v1 OPTIONAL {{ ?t :q ?v3 FILTER({BOTH}) }} }}", dialect)
-    assert len(sql) < 18_000
+    assert len(sql) < (5_000 if dialect.macros else 20_000)
     assert len(sql.rpartition("\n    ON ")[2]) < 2_500
 
 
@@ -34,6 +35,7 @@ def test_a_condition_of_a_join_compares_columns(dialect: Dialect) -> None:
 def test_a_further_comparison_is_short(place: str) -> None:
     """Of two variables, and of one with a constant."""
     with Engine(execution="local") as engine:
+        engine.load(data=DATA, format="turtle")
         for test, most in (("?v1 != ?v3", 900), ("?v1 = %d", 150), ("?v1 != %d", 320)):
             lengths = []
             for count in (20, 40):

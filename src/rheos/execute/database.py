@@ -24,13 +24,14 @@ import pyarrow as pa
 
 from rheos import deadline
 from rheos.errors import EvaluationError, ResourceError
+from rheos.sql import macros
 from rheos.sql.functions import hashes
 
 # With so many joins DuckDB 1.5 plans a star in 0.4 s and a clique in 0.9 s; with 100 in 10 and more than 30.
 MANY_JOINS = 50
 # Without these a star of 300 is planned in 1 s.
 SIMPLY = "join_order,filter_pullup"
-# From so many characters on a statement is worth a process that plans it first.
+# From so many characters on, with macros written out, a statement is worth a process that plans it first.
 LARGE = 50_000
 
 _LOOK = 0.1  # seconds between two looks whether time is up
@@ -41,6 +42,10 @@ _planning = threading.Lock()
 
 def many_joins(sql: str) -> bool:
     return sql.count("JOIN ") > MANY_JOINS
+
+
+def is_large(sql: str) -> bool:
+    return macros.length(sql) >= LARGE
 
 
 def failed(error: Exception) -> EvaluationError:
@@ -67,7 +72,7 @@ def run_query(
         cursor.register(name, table)
     if "rheos_sha" in sql:
         hashes.register(cursor)
-    if not many_joins(sql) and len(sql) < LARGE:
+    if not many_joins(sql) and not is_large(sql):
         # `execute`, not `sql`: a relation binds its statement to know its columns, and again to run.
         return run(cursor, sql)
     try_to_plan(cursor, sql, tables)
@@ -105,7 +110,13 @@ def try_to_plan(
     for name, table in given.items():
         columns = ", ".join(f"{column} VARCHAR" for column in table.column_names)
         tables.append(f"CREATE TABLE {name} ({columns})")
-    asked = {"tables": tables, "views": views, "sql": sql, "without": SIMPLY if many_joins(sql) else ""}
+    asked = {
+        "macros": macros.definitions(),
+        "tables": tables,
+        "views": views,
+        "sql": sql,
+        "without": SIMPLY if many_joins(sql) else "",
+    }
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(asked).encode())
         file.seek(0)

@@ -15,7 +15,7 @@ def main() -> int:
     asked = json.load(sys.stdin)
     connection = duckdb.connect()
     try:
-        for definition in (*asked["tables"], *asked["views"]):
+        for definition in (*asked["macros"], *asked["tables"], *asked["views"]):
             connection.execute(definition)
         if "rheos_sha" in asked["sql"]:
             for name in ("rheos_sha384", "rheos_sha512"):

@@ -32,6 +32,7 @@ from rheos.sources.chunks import Chunk
 from rheos.sources.clocks import Clock
 from rheos.sources.decoding import Decoder, Messages, apart, numbers_of
 from rheos.sources.times import Microseconds
+from rheos.sql import macros
 from rheos.sql.duckdb import DUCKDB
 
 _local = threading.local()
@@ -46,6 +47,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             config={"threads": 1, "memory_limit": f"{most}B", "temp_directory": str(memory.spill_folder())}
         )
         _local.connection.execute("SET TimeZone = 'UTC'")
+        macros.define(_local.connection)
     try:
         yield _local.connection
     except duckdb.Error as error:

@@ -59,8 +59,7 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
     for value, other in ((left, right), (right, left)):
         if isinstance(value, NumberValue | BooleanValue | DurationValue):
             return coalesce(branches + unlike(value, other, strict=strict))
-    by_value = right.constant is not None and (right.number or right.truth or right.moment or right.duration)
-    if strict or not by_value:
+    if strict or not _by_value(right):
         branches.append(same_term(left, right, strict=strict))
     return coalesce(branches)
 
@@ -93,6 +92,10 @@ def same_term(left: Value, right: Value, *, strict: bool) -> str:
         errors.append(" = ".join(kinds))
     elif left.moment and right.moment:
         errors.append(TRUE)
+    if isinstance(left, TermValue) and _by_value(right):
+        # The same term would have the same value, and that has been looked at.
+        failing = f"WHEN {any_of(errors)} THEN NULL " if errors else ""
+        return once(left.scope, f"CASE {failing}WHEN {left.term} IS NOT NULL THEN FALSE END")
     if not errors:
         return same
     return f"CASE WHEN {any_of(errors)} THEN NULLIF({same}, FALSE) ELSE {same} END"
@@ -259,6 +262,12 @@ def within(value: Value, members: list[Value], *, strict: bool = True) -> str:
     else:
         tests += [equal(value, member, strict=strict) for member in alike]
     return any_of(tests)
+
+
+def _by_value(value: Value) -> bool:
+    """A constant that has a value of its own: it is equal to other terms, too."""
+    known = value.number or value.truth or value.moment or value.duration
+    return value.constant is not None and known is not None
 
 
 def _by_term(member: Value) -> bool:

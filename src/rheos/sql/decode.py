@@ -12,6 +12,7 @@ import re
 from rheos.algebra import literals as c
 from rheos.sql.conditions import all_of, negated
 from rheos.sql.dialect import Dialect
+from rheos.sql.macros import macro
 from rheos.terms import XSD, literal
 
 # Both engines write these the same way.
@@ -55,10 +56,13 @@ def _ends_in_bracket(d: Dialect, term: str) -> str:
     return d.ends_with(term, "'>'")
 
 
+@macro
 def is_typed(d: Dialect, term: str) -> str:
+    """Whether a term is a literal with a datatype."""
     return all_of([is_literal(d, term), _ends_in_bracket(d, term)])
 
 
+@macro
 def is_tagged(d: Dialect, term: str) -> str:
     """Whether a term is a literal with a language tag."""
     others = is_simple(d, term), _ends_in_bracket(d, term)
@@ -92,6 +96,7 @@ def simple(d: Dialect, term: str) -> str:
     return f"CASE WHEN {is_simple(d, term)} THEN {d.substring(term, 2, f'{d.length(term)} - 2')} END"
 
 
+@macro
 def text_lexical(d: Dialect, term: str) -> str:
     """The text of a string literal, simple or with a language tag."""
     return (
@@ -100,11 +105,13 @@ def text_lexical(d: Dialect, term: str) -> str:
     )
 
 
+@macro
 def text_suffix(d: Dialect, term: str) -> str:
     """The language tag of a string literal with its `@`, or nothing."""
     return f"CASE WHEN {is_simple(d, term)} THEN '' WHEN {is_tagged(d, term)} THEN {suffix(d, term)} END"
 
 
+@macro
 def truth(d: Dialect, term: str) -> str:
     """The value of a well-formed xsd:boolean."""
     yes, no = (
@@ -121,6 +128,7 @@ def _read(d: Dialect, text: str, form: str, kind: str) -> str:
     return f"CASE WHEN {d.matches_all(text, form)} THEN {d.try_cast(text, kind)} END"
 
 
+@macro
 def exact(d: Dialect, term: str) -> str:
     """The value of an integer or decimal; NULL for all else, and for more digits than DECIMAL has."""
     integer, decimal = (lexical_of(d, term, datatype) for datatype in (c.INTEGER, c.DECIMAL))
@@ -139,6 +147,7 @@ def decimal_of_text(d: Dialect, text: str) -> str:
     return f"CASE WHEN {d.matches_all(text, c.DECIMAL_FORM)} THEN {d.read_decimal(text)} END"
 
 
+@macro
 def inexact(d: Dialect, term: str) -> str:
     """The value, as a DOUBLE, of a number that is not exact: float, double, or too long for DECIMAL."""
     double, floating = (lexical_of(d, term, datatype) for datatype in (c.DOUBLE, c.FLOAT))
@@ -158,6 +167,7 @@ def float_of_text(d: Dialect, text: str) -> str:
     return f"CAST({_read(d, text, c.DOUBLE_FORM, 'FLOAT')} AS DOUBLE)"
 
 
+@macro
 def rank(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:
     """The rank of a number, from the values that were already taken out of it."""
     return (
@@ -169,6 +179,7 @@ def rank(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:
     )
 
 
+@macro
 def effective(d: Dialect, term: str, exact_value: str, inexact_value: str) -> str:
     """The effective boolean value (17.2.2). Ill-formed booleans and numbers are false, not errors."""
     yes = ", ".join(d.string(literal(form, c.BOOLEAN)) for form in ("true", "1"))
@@ -188,7 +199,9 @@ MOMENTS = (c.DATE_TIME, c.DATE)
 MIDNIGHT = "'T00:00:00'"
 
 
+@macro
 def zoned_text(d: Dialect, text: str) -> str:
+    """Whether the lexical form of a dateTime has a zone."""
     return d.matches(text, d.string(rf"{c.ZONE_FORM}\z"))
 
 
@@ -199,6 +212,7 @@ def moment_text(d: Dialect, text: str, datatype: str) -> str:
     return f"{d.substring(text, 1, 10)} || {MIDNIGHT} || {d.substring(text, 11)}"
 
 
+@macro
 def micros_of_text(d: Dialect, text: str) -> str:
     """Microseconds since 1970 of the lexical form of a dateTime; without a zone, as if in UTC.
 
@@ -216,15 +230,23 @@ def micros_of_text(d: Dialect, text: str) -> str:
     )
 
 
-def moment(d: Dialect, term: str, kinds: tuple[str, ...] = MOMENTS) -> str:
-    """The text of a dateTime for a term of these datatypes, well-formed or not."""
-    branches = (
-        f"WHEN {has_datatype(d, term, kind)} THEN {moment_text(d, lexical_of(d, term, kind), kind)}"
-        for kind in kinds
-    )
-    return f"CASE {' '.join(branches)} END"
+@macro
+def moment(d: Dialect, term: str) -> str:
+    """The text of a dateTime for a term that is one or a date, well-formed or not."""
+    return f"CASE {' '.join(_as_moment(d, term, datatype) for datatype in MOMENTS)} END"
 
 
+def moment_of(d: Dialect, term: str, datatype: str) -> str:
+    """The same for terms of one of these datatypes alone."""
+    return f"CASE {_as_moment(d, term, datatype)} END"
+
+
+def _as_moment(d: Dialect, term: str, datatype: str) -> str:
+    text = moment_text(d, lexical_of(d, term, datatype), datatype)
+    return f"WHEN {has_datatype(d, term, datatype)} THEN {text}"
+
+
+@macro
 def moment_kind(d: Dialect, term: str, micros_value: str) -> str:
     """Which of `MOMENTS` a term is, as a number; NULL where it is none, or ill-formed."""
     return (

@@ -52,6 +52,7 @@ class Dialect(ABC):
 
     name: str
     text_type: str
+    macros = False
 
     def __init__(self, instant: str | None = None) -> None:
         self.instant = instant

@@ -26,6 +26,7 @@ LARGEST = 2**127  # of HUGEINT
 class DuckDB(Dialect):
     name = "duckdb"
     text_type = "VARCHAR"
+    macros = True
 
     def string(self, text: str) -> str:
         if "\0" in text:  # DuckDB's parser takes it for the end of the statement

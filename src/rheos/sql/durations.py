@@ -16,6 +16,7 @@ from rheos.algebra import literals as c
 from rheos.sql import decode
 from rheos.sql.conditions import TRUE, all_of, any_of, negated
 from rheos.sql.dialect import EXACT, Dialect
+from rheos.sql.macros import macro
 from rheos.sql.scope import Scope
 from rheos.sql.views import Duration, grouped, named, once
 
@@ -45,12 +46,17 @@ def read(lexical: str, datatype: str | None) -> Duration | None:
 
 
 def well_formed(scope: Scope, term: str) -> str:
-    """Whether a term is a duration. Their datatypes alone end like this, so that others are told at once."""
-    d = scope.dialect
+    return scope.share(_is_duration(scope.dialect, term))
+
+
+@macro
+def _is_duration(d: Dialect, term: str) -> str:
+    """Whether a term is a duration."""
     matches = d.matches(term, d.string(_TERM))
     unfinished = d.matches(term, d.string('[PT]"'))
+    # Their datatypes alone end like this, so that others are told at once.
     ends = d.ends_with(term, d.string("uration>"))
-    return scope.share(all_of([ends, matches, negated(unfinished)]))
+    return all_of([ends, matches, negated(unfinished)])
 
 
 def of_term(scope: Scope, term: str) -> Duration:
@@ -60,8 +66,8 @@ def of_term(scope: Scope, term: str) -> Duration:
         f" WHEN {decode.has_datatype(d, term, c.DAY_TIME_DURATION)} THEN {DAY_TIME}"
         f" WHEN {decode.has_datatype(d, term, c.YEAR_MONTH_DURATION)} THEN {YEAR_MONTH} END"
     )
-    months = scope.share(f"CASE WHEN {valid} THEN {_months_of_term(d, term)} END")
-    micros = scope.share(f"CASE WHEN {valid} THEN {_micros_of_term(d, term)} END")
+    months = scope.share(f"CASE WHEN {valid} THEN {_months_of_duration(d, term)} END")
+    micros = scope.share(f"CASE WHEN {valid} THEN {_micros_of_duration(d, term)} END")
     return Duration(kind, months, micros)
 
 
@@ -75,13 +81,17 @@ def _sign(d: Dialect, term: str) -> str:
     return f"CASE WHEN {below_zero} THEN -1 ELSE 1 END"
 
 
-def _months_of_term(d: Dialect, term: str) -> str:
+@macro
+def _months_of_duration(d: Dialect, term: str) -> str:
+    """The years and months of a duration, in months."""
     years = _part(d, term, "P([0-9]+)Y", "INT")
     months = _part(d, term, "P(?:[0-9]+Y)?([0-9]+)M", "INT")
     return f"{_sign(d, term)} * ({years} * 12 + {months})"
 
 
-def _micros_of_term(d: Dialect, term: str) -> str:
+@macro
+def _micros_of_duration(d: Dialect, term: str) -> str:
+    """The rest of a duration, in microseconds."""
     days = _part(d, term, "([0-9]+)D", "BIGINT")
     hours = _part(d, term, "T([0-9]+)H", "BIGINT")
     minutes = _part(d, term, "T(?:[0-9]+H)?([0-9]+)M", "BIGINT")

@@ -19,6 +19,7 @@ from rheos.sql.conditions import all_of, any_of, same
 from rheos.sql.context import Context
 from rheos.sql.dialect import Dialect
 from rheos.sql.expressions import condition as condition_sql
+from rheos.sql.macros import length
 from rheos.sql.relation import (
     BUCKET,
     INSTANT,
@@ -201,7 +202,7 @@ class Pair:
         of_left, of_right = (self._tells_of(alias, sql) for alias in (self.left_alias, self.right_alias))
         if of_left != of_right:
             return self.work[self.left_alias if of_left else self.right_alias].share(sql)
-        if self.longest is not None and len(sql) > self.longest:
+        if self.longest is not None and length(sql) > self.longest:
             raise TooLong
         return sql
 
@@ -262,7 +263,7 @@ def left_join(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
 
 def joining(condition: Expression, pair: Pair) -> str:
     sql = condition_sql(condition, pair, strict=False)
-    if len(sql) > LONGEST:
+    if length(sql) > LONGEST:
         raise TooLong
     return sql
 

@@ -174,19 +174,19 @@ class TermValue(Value):
 
     @cached_property
     def moment(self) -> Moment | None:
-        return self._moment(decode.MOMENTS)
+        zoned, micros = self._moment(decode.moment(self.dialect, self._term))
+        return Moment(decode.moment_kind(self.dialect, self._term, micros), micros, zoned)
 
     def moment_of(self, kind: int) -> Moment:
         """The moment of one kind alone: shorter than `moment`."""
-        return self._moment((decode.MOMENTS[kind],))
+        zoned, micros = self._moment(decode.moment_of(self.dialect, self._term, decode.MOMENTS[kind]))
+        return Moment(kind, micros, zoned)
 
-    def _moment(self, datatypes: tuple[str, ...]) -> Moment:
-        d, term = self.dialect, self._term
-        text = self.scope.share(decode.moment(d, term, datatypes))
-        micros = self.scope.share(decode.micros_of_text(d, text))
-        known = len(datatypes) == 1
-        kind = decode.MOMENTS.index(datatypes[0]) if known else decode.moment_kind(d, term, micros)
-        return Moment(kind, micros, decode.zoned_text(d, text))
+    def _moment(self, found: str) -> tuple[str, str]:
+        """Whether a moment has a zone, and its microseconds."""
+        text = self.scope.share(found)
+        micros = self.scope.share(decode.micros_of_text(self.dialect, text))
+        return decode.zoned_text(self.dialect, text), micros
 
     @cached_property
     def duration(self) -> Duration | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from rheos import memory
 from rheos.memory import spill_folder
 from rheos.optimize.statistics import PredicateCount
+from rheos.sql import macros
 
 GRAPH_NAMES = "graph_names"
 NAMES = ("default_graph", "named_graphs", GRAPH_NAMES)
@@ -43,6 +44,7 @@ class Tables:
         }
         self.connection = duckdb.connect(":memory:", config=settings)
         self.connection.execute(_CREATE)
+        macros.define(self.connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -73,6 +75,7 @@ def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
     """A database of its own with these tables, as `arrow` gave them; others than ours are made for them."""
     connection = duckdb.connect(":memory:")
     connection.execute(_CREATE)
+    macros.define(connection)
     for name, rows in tables.items():
         connection.register("incoming", rows)
         into = f"INSERT INTO {name}" if name in NAMES else f"CREATE TABLE {name} AS"

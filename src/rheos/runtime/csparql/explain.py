@@ -10,6 +10,7 @@ from rheos.optimize.links import not_kept
 from rheos.runtime.csparql.instants import periods
 from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.words import duration, in_no_window, incremental, multiples
+from rheos.sql import macros
 
 
 def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
@@ -33,6 +34,7 @@ def explained(query: CSparqlQuery, kind: type[CSparqlOperator]) -> dict[str, str
         **({} if operator.gives_up is None else {"gives up": operator.gives_up}),
         "incremental": incremental(not_kept(operator.keeping)),
         "SQL (DuckDB, in Spark tasks)": operator.statement.sql,
+        **macros.used(operator.statement.sql),
     }
 
 

@@ -17,7 +17,7 @@ from rheos.algebra.entailment import Schema, asked_of, schema_of
 from rheos.algebra.nodes import Events, Node, Query
 from rheos.algebra.rewrite import below
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow, Window
-from rheos.execute.database import LARGE, many_joins
+from rheos.execute.database import is_large, many_joins
 from rheos.optimize.incremental import kept
 from rheos.optimize.links import NotKept
 from rheos.optimize.sharding import Uncut
@@ -230,7 +230,7 @@ class CSparqlOperator(Operator):
         batch.answers(self, -1, 0)
 
     def is_large(self, text: str) -> bool:
-        return many_joins(self.statement.sql) or len(self.statement.sql) > LARGE
+        return many_joins(self.statement.sql) or is_large(self.statement.sql)
 
 
 # What statements see of elements; the last two only of streams of graphs.

@@ -16,6 +16,7 @@ from rheos.optimize.sharding import PARTIALS, Cut, Uncut, cut, nodes, triple_pat
 from rheos.runtime.operator import Answers
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.worker.database import Database
+from rheos.sql import macros
 from rheos.sql.csparql import INSTANTS, CSparqlStatement, compile_csparql
 from rheos.sql.dialect import Dialect
 from rheos.sql.sharding import matters
@@ -63,6 +64,8 @@ class CSparqlShards:
             _check_exact(found.column(number + 1))
         names = ["instant", *(f"c{number}" for number in range(1, len(self.part.columns) + 1))]
         with duckdb.connect() as connection:
+            if macros.PREFIX in self.merge.sql:
+                macros.define(connection)
             database = Database(connection)
             database.put(PARTIALS, found.remove_column(1).rename_columns(names))
             database.put(INSTANTS, with_turns(instants))
