@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rheos.algebra.rspql import translate_rspql
 from rheos.syntax import parse
 from tests.continuous.cases import ONE, SECOND, TWO, triple
+from tests.continuous.reference import Triple
 from tests.continuous.rspql_reference import Case, Element
 
 PREFIX = "PREFIX : <http://ex/>"
@@ -74,10 +76,10 @@ QUERIES = [
 ]  # fmt: skip
 
 
-def graphs(chance: random.Random, named: float) -> list[Element]:
-    """A stream of graphs: of one triple and without a name, or of several, `named` or not."""
+def graphs(chance: random.Random, named: float, count: int | None = None) -> list[Element]:
+    """A stream of a few graphs: of one triple and without a name, or of several, `named` or not."""
     elements, time = [], 0
-    for _ in range(chance.randrange(1, 20)):
+    for _ in range(count or chance.randrange(1, 20)):
         time += chance.choice([0, 0, SECOND // 2, SECOND, 2 * SECOND, 30 * SECOND * (chance.random() < 0.15)])
         name, size = None, 1
         if chance.random() < named:
@@ -104,20 +106,28 @@ def window(chance: random.Random) -> str:
     return f"[ELEMENTS {size}{chance.choice(['', f' STEP {chance.randrange(1, 7)}'])}]"
 
 
-def case(chance: random.Random, text: Text, named: float = 0.5) -> Case:
-    streams = {ONE: graphs(chance, named)}
-    other = chance.choice([ONE, ONE, TWO])
-    if other == TWO:
-        streams[TWO] = graphs(chance, named)
+def registered(chance: random.Random, text: Text, other: str, name: str = "q") -> str:
+    """A query whose window :v is on the first stream, and :w on this or the other."""
     clauses = (
         f"FROM NAMED WINDOW :v ON {ONE} {window(chance)} FROM NAMED WINDOW :w ON {other} {window(chance)}"
     )
     every = chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY PT4S", "COMPUTED EVERY 10s"])
     operator = chance.choice(["RSTREAM", "ISTREAM", "DSTREAM"]) if text.head != "ASK" else "RSTREAM"
-    query = (
-        f"{PREFIX} REGISTER {operator} <q> {every} AS {text.head} {clauses} WHERE {text.where} {text.tail}"
+    return (
+        f"{PREFIX} REGISTER {operator} <{name}> {every} AS {text.head} {clauses}"
+        f" WHERE {text.where} {text.tail}"
     )
-    static = [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
+
+
+def background(chance: random.Random) -> list[Triple]:
+    """The static triples of a case."""
+    return [triple(chance, ["static", "static", "p", "other", "v"]) for _ in range(chance.randrange(6))]
+
+
+def case_of(
+    query: str, text: Text, static: Sequence[Triple], streams: Mapping[str, Sequence[Element]]
+) -> Case:
+    """A query and what it reads."""
     return Case(
         translate_rspql(parse(query, "rspql"), "q"),
         PREFIX,
@@ -126,3 +136,12 @@ def case(chance: random.Random, text: Text, named: float = 0.5) -> Case:
         streams,
         {},
     )
+
+
+def case(chance: random.Random, text: Text, named: float = 0.5) -> Case:
+    streams = {ONE: graphs(chance, named)}
+    other = chance.choice([ONE, ONE, TWO])
+    if other == TWO:
+        streams[TWO] = graphs(chance, named)
+    query = registered(chance, text, other)
+    return case_of(query, text, background(chance), streams)
