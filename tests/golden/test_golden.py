@@ -1,5 +1,7 @@
 """Golden tests: what each query becomes on its way, kept beside it and compared to the letter.
 
+A one-shot query is shown in both dialects of SQL, a continuous one as `rheos explain` shows it.
+
 `make golden` writes the files anew; the change is then there to be read in the diff.
 """
 
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rheos import Engine
 from rheos.algebra.printer import show
 from rheos.algebra.translate import translate
 from rheos.optimize import optimize
@@ -22,6 +25,7 @@ from rheos.terms import RDF
 
 HERE = Path(__file__).parent
 QUERIES = sorted((HERE / "queries").glob("*.rq"))
+CONTINUOUS = sorted((HERE / "continuous").glob("*/*.rq"))  # in a folder for each language
 
 # A made-up town of a million triples: many people, few cities.
 STATISTICS = Statistics(
@@ -59,15 +63,28 @@ def stages(text: str) -> str:
     return "".join(f"=== {name}\n{content}\n" for name, content in parts.items())
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda path: path.stem)
-def test_stages(query: Path) -> None:
-    golden = HERE / "stages" / f"{query.stem}.txt"
-    found = stages(query.read_text())
+def kept(golden: Path, found: str) -> str:
+    """What a golden file says; it is written anew if that is asked for."""
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(found)
-    assert found == golden.read_text()
+    return golden.read_text()
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda path: path.stem)
+def test_stages(query: Path) -> None:
+    found = stages(query.read_text())
+    assert found == kept(HERE / "stages" / f"{query.stem}.txt", found)
+
+
+@pytest.mark.parametrize("query", CONTINUOUS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_continuous(query: Path) -> None:
+    with Engine() as engine:
+        explained = engine.explain(query.read_text(), base="http://ex/", dialect=query.parent.name)
+    assert explained == kept(query.with_suffix(".txt"), explained)
 
 
 def test_every_golden_file_has_its_query() -> None:
     assert {path.stem for path in (HERE / "stages").glob("*.txt")} == {path.stem for path in QUERIES}
+    shown = (HERE / "continuous").glob("*/*.txt")
+    assert {path.with_suffix(".rq") for path in shown} == set(CONTINUOUS)
