@@ -40,6 +40,9 @@ MORE = [
     Text("SELECT (SUM(?t) AS ?n)", "{ ?a :u ?t }"),  # of some that are no numbers
     Text("ASK", "{ ?a :p ?b . ?a :q ?c }"),
     Text("SELECT ?a", "{ ?a :p ?b . ?a :q ?c }", "ORDER BY ?a"),
+    Text("SELECT ?a ?c", "{ ?a :p ?b . ?b :q ?c }"),  # by ?b, which both have
+    Text("SELECT DISTINCT ?a ?c", "{ ?a :p ?b . ?b :q ?c }"),
+    Text("SELECT DISTINCT ?a", "{ ?a :p ?b . ?b :q ?c . ?b :p ?d }", "ORDER BY DESC(?a)"),
 ]  # fmt: skip
 
 
@@ -145,3 +148,10 @@ def test_explained(query: str, words: str) -> None:
     text = f"PREFIX : <http://ex/> {head} {WINDOW} {{ ?z :v ?v }} {tail}"
     operator = CSparqlOperator.of(translate_csparql(parse(text, "csparql"), "q", "http://ex/"))
     assert words in str(operator.sharding)
+
+
+@pytest.mark.parametrize("head", ["SELECT ?a ?c", "SELECT DISTINCT ?a ?c", "ASK", "CONSTRUCT { ?a :to ?c }"])
+def test_a_variable_that_all_patterns_have_comes_before_those_of_the_answer(head: str) -> None:
+    text = f"PREFIX : <http://ex/> {head} {WINDOW} {{ ?a :p ?b . ?b :q ?c }}"
+    operator = CSparqlOperator.of(translate_csparql(parse(text, "csparql"), "q", "http://ex/"))
+    assert "by ?b" in str(operator.sharding)

@@ -8,7 +8,8 @@ solutions of a shard, and each pattern can leave them out before it is joined.
     part:             group ─ pattern, of one shard      merge:  project ─ group ─ parts
 
 What is above the cut is evaluated once, on what the shards have found. If the answer has the variable, the
-cut is at the top. Otherwise groups are cut in two: each shard counts its own, and the merge adds the counts.
+cut is at the top. If a projection takes it away, the cut is there, below DISTINCT. Otherwise groups are cut in
+two: each shard counts its own, and the merge adds the counts.
 """
 
 from __future__ import annotations
@@ -85,10 +86,9 @@ def cut(query: Query) -> Cut | Uncut:
     pattern = form.pattern
     if any(isinstance(node, Slice) for node in nodes(pattern)):
         return Uncut("LIMIT and OFFSET count the solutions of all shards")
-    top = _without_order(pattern)
-    names = _candidates(top, certain(top))
-    if names and not _looks_down(pattern, top):
-        return _cut_at(query, top, names[0])
+    best = _best_cut(pattern)
+    if best is not None:
+        return _cut_at(query, *best)
     group = _group_of(pattern)
     if group is not None and _looks_down(pattern, group):
         return Uncut("EXISTS above a grouping looks at the elements of all shards")
@@ -175,6 +175,28 @@ def _candidates(pattern: Node, names: frozenset[str]) -> list[str]:
     usable = [name for name in counts if bound_throughout(pattern, name)]
     # Of two that are in as many patterns, the one that things are said of.
     return sorted(usable, key=lambda name: (-counts[name], -subjects[name], name))
+
+
+def _best_cut(pattern: Node) -> tuple[Node, str] | None:
+    """Where to cut so that the solutions of shards only need to be put together, and the variable: the one
+    that most patterns have. Among equals the cut is as high as possible."""
+    top = _without_order(pattern)
+    projects = (node for node in _spine(top) if isinstance(node, Project))
+    # The shard's variable is chosen among those of the inner pattern: a projection may take it away.
+    places = [(top, top), *((node, node.pattern) for node in projects)]
+    found = [
+        (place, names[0], sum(_has(triple, names[0]) for triple in triple_patterns(inner)))
+        for place, inner in places
+        if (names := _candidates(inner, certain(inner))) and not _looks_down(pattern, place)
+    ]
+    if not found:
+        return None
+    place, name, _ = max(found, key=lambda option: option[2])
+    return place, name
+
+
+def _has(triple: TriplePattern, name: str) -> bool:
+    return Variable(name) in (triple.subject, triple.object)
 
 
 def _without_order(pattern: Node) -> Node:
