@@ -8,16 +8,17 @@ solutions of a shard, and each pattern can leave them out before it is joined.
     part:             group ─ pattern, of one shard      merge:  project ─ group ─ parts
 
 What is above the cut is evaluated once, on what the shards have found. If the answer has the variable, the
-cut is at the top. If a projection takes it away, the cut is there, below DISTINCT. Otherwise groups are cut in
-two: each shard counts its own, and the merge adds the counts.
+cut is at the top. If a projection takes it away, the cut is there, below DISTINCT. Otherwise groups are cut
+in two: each shard counts its own, and the merge adds the counts.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from types import UnionType
 
 from rheos.algebra.expressions import Aggregate, Call, Constant, Expression, Variable
 from rheos.algebra.nodes import (
@@ -97,12 +98,17 @@ def cut(query: Query) -> Cut | Uncut:
     return _cut_group(query, group)
 
 
-def shard_variable(pattern: Node) -> str | None:
-    """The variable by which the answers of a pattern are told apart, if there is one that every part that
-    mentions it binds."""
+def shard_variable(pattern: Node, through: type[Node] | UnionType | None = None) -> str | None:
+    """The variable by which the solutions of a pattern are told apart, if there is one that every part that
+    mentions it binds: the one that most patterns have. It may be taken away by operators `through` which
+    the solutions of shards need not be looked at together."""
     if any(isinstance(node, Slice | OrderBy) for node in nodes(pattern)):
         return None
-    return next(iter(_candidates(pattern, certain(pattern))), None)
+    places = [pattern]
+    while through is not None and isinstance(places[-1], through):
+        places.append(*below(places[-1]))
+    best = _best((place, place) for place in places)
+    return None if best is None else best[1]
 
 
 def of_shard(node: Node, name: str) -> Node:
@@ -182,12 +188,18 @@ def _best_cut(pattern: Node) -> tuple[Node, str] | None:
     that most patterns have. Among equals the cut is as high as possible."""
     top = _without_order(pattern)
     projects = (node for node in _spine(top) if isinstance(node, Project))
-    # The shard's variable is chosen among those of the inner pattern: a projection may take it away.
+    # The variable is looked for below a projection, which may take it away.
     places = [(top, top), *((node, node.pattern) for node in projects)]
+    return _best((place, inner) for place, inner in places if not _looks_down(pattern, place))
+
+
+def _best(places: Iterable[tuple[Node, Node]]) -> tuple[Node, str] | None:
+    """The place and the variable of the pattern beside it that most triple patterns have; the first among
+    equals."""
     found = [
         (place, names[0], sum(_has(triple, names[0]) for triple in triple_patterns(inner)))
         for place, inner in places
-        if (names := _candidates(inner, certain(inner))) and not _looks_down(pattern, place)
+        if (names := _candidates(inner, certain(inner)))
     ]
     if not found:
         return None

@@ -279,12 +279,14 @@ def one_after_another(parts: Sequence[Answers]) -> Answers:
     return Answers(*(pa.concat_tables(tables) for tables in zip(*found, strict=True)))
 
 
-def in_order(rows: pa.Table) -> pa.Table:
-    """Rows in the order of their columns, what is unbound first: the order in which statements give them."""
+def in_order(rows: pa.Table, *, distinct: bool = False) -> pa.Table:
+    """Rows in the order of their columns, what is unbound first: the order in which statements give them. If
+    `distinct`, each of them once."""
     numbered = rows.rename_columns([f"c{number}" for number in range(rows.num_columns)])
     with duckdb.connect() as connection:
         connection.register("numbered", numbered)
-        found = connection.execute("SELECT * FROM numbered ORDER BY ALL NULLS FIRST").to_arrow_table()
+        select = "SELECT DISTINCT" if distinct else "SELECT"
+        found = connection.execute(f"{select} * FROM numbered ORDER BY ALL NULLS FIRST").to_arrow_table()
     return found.rename_columns(rows.column_names).cast(rows.schema)
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from rheos.algebra.expressions import Variable
 from rheos.algebra.families import CONSTANTS
-from rheos.algebra.nodes import Node, OrderBy, Query, Select
+from rheos.algebra.nodes import Node, OrderBy, Project, Query, Reduced, Select
 from rheos.algebra.streams import CqelsQuery
 from rheos.optimize.compare_resources import compare_resources
 from rheos.optimize.flows import Flow, Size
@@ -87,7 +87,8 @@ class Prepared:
         form = self.query.query.form
         if not isinstance(form, Select) or self.spreads or self.derivations is not None:
             return None
-        return shard_variable(self.pattern)
+        # The differences of bags are taken of the whole rows; else each combination is in one shard.
+        return shard_variable(self.pattern, Project | Reduced if self.monotone else None)
 
     def of_shard(self) -> Prepared:
         """For the answers of the shard at hand."""

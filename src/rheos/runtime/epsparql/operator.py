@@ -20,8 +20,11 @@ from rheos.algebra.expressions import Variable
 from rheos.algebra.nodes import (
     Ask,
     Construct,
+    Distinct,
     Node,
+    Project,
     Query,
+    Reduced,
     Select,
     TriplePattern,
 )
@@ -119,8 +122,7 @@ class EPSparqlOperator(Operator):
         parts = tuple(found.parts.values())
         variable = None
         if isinstance(query.query.form, Select) and derivations is None:
-            variable = shard_variable(pattern)
-            variable = variable if variable in query.query.form.variables else None
+            variable = shard_variable(pattern, Distinct | Project | Reduced)
         return cls(query, streams, pattern, tuple(found.patterns), parts, memory, stages, text, variable)
 
     @property
@@ -274,7 +276,8 @@ class EPSparqlOperator(Operator):
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
         rows = pa.concat_tables([part.rows for part in parts])
-        return told(in_order(rows.remove_column(0)))
+        # Shards of a variable that is not in the answer may have found the same.
+        return told(in_order(rows.remove_column(0), distinct=True))
 
     def can_shard_circle(self, together: Sequence[Registered]) -> bool:
         from rheos.runtime.epsparql.shares import shared_places
