@@ -168,7 +168,7 @@ class Maker:
         if self.chance.random() < 0.2:
             return Query(where, template=self.template())
         select = self.selected(where) if self.chance.random() < 0.5 else ()
-        return Query(where, select, order_by=select[:1])
+        return Query(where, select, order_by=select[: self.chance.randrange(2)])
 
     def shrinking(self, inside: list[Element]) -> Query:
         """One or two ways in which an answer can lose rows."""
