@@ -64,6 +64,24 @@ def test_interrupted() -> None:
     assert b"Traceback" not in err
 
 
+@pytest.mark.parametrize("instead", ["pass", "raise RuntimeError('Query interrupted')"])
+def test_an_interrupt_that_is_lost_in_a_library(instead: str) -> None:
+    script = (
+        "import os, signal\n"
+        "from rheos.cli import app, main\n"
+        "from rheos.cli.failures import reported\n"
+        "def command(**_):\n"
+        "    with reported():\n"
+        "        try: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        except KeyboardInterrupt: {instead}\n"
+        "    raise SystemExit(0)\n"
+        "app.app = command\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk() -> None:
     with open("/dev/full", "wb") as full:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import sys
 
-from rheos.cli import startup
+from rheos.cli import interrupt, startup
 from rheos.cli.failures import INTERRUPTED
 
 
 def main() -> None:
     """The entry point of `rheos`."""
     startup.own_process = True
+    interrupt.note()
     try:
         from rheos.cli.app import app
 
         app(prog_name="rheos")
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except (KeyboardInterrupt, Exception, SystemExit) as ending:
+        if interrupt.noted() or isinstance(ending, KeyboardInterrupt):
+            sys.exit(INTERRUPTED)
+        raise

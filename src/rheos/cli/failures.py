@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 import typer
 
+from rheos.cli import interrupt
 from rheos.errors import QuerySyntaxError, RheosError
 
 FAULT = 1
@@ -34,20 +35,27 @@ def reported(query: str | None = None) -> Iterator[None]:
         raise typer.Exit(PIPE_CLOSED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    except QuerySyntaxError as error:
-        complain(located(error, query))
-    except RheosError as error:
-        complain(str(error))
-    except OSError as error:
-        complain(_of_system(error))
     except Exception as error:
-        if os.environ.get(TRACEBACK_VARIABLE):
+        if interrupt.noted():
+            raise typer.Exit(INTERRUPTED) from None
+        if os.environ.get(TRACEBACK_VARIABLE) and not isinstance(error, RheosError | OSError):
             raise
-        lines = str(error).strip().splitlines() or ["no message"]
-        complain(
-            f"internal error: {type(error).__name__}: {_shortened(lines[0], 0)[0]}\n"
-            f"This is a fault of rheos, not yours; {TRACEBACK_VARIABLE}=1 shows where it happened."
-        )
+        complain(_explained(error, query))
+
+
+def _explained(error: Exception, query: str | None) -> str:
+    match error:
+        case QuerySyntaxError():
+            return located(error, query)
+        case RheosError():
+            return str(error)
+        case OSError():
+            return _of_system(error)
+    lines = str(error).strip().splitlines() or ["no message"]
+    return (
+        f"internal error: {type(error).__name__}: {_shortened(lines[0], 0)[0]}\n"
+        f"This is a fault of rheos, not yours; {TRACEBACK_VARIABLE}=1 shows where it happened."
+    )
 
 
 def complain(message: str) -> None:
