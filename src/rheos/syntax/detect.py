@@ -107,7 +107,7 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
             continue  # FROM NAMED WINDOW :w ON STREAM :s, as RSP-JS writes it
         if word == "STREAM" and words[at - 1][0] in ("FROM", "NAMED"):
             yield (_WINDOW if words[at + 2][0] == "[" else _CLAUSE), index
-        elif word in _SHOWING and (word != "CONTAINS" or words[at + 1][0] == "{"):  # else the function
+        elif word in _SHOWING and (word != "CONTAINS" or words[at + 1][0] == "{"):  # else it is a function
             yield word, index
         if word == "REGISTER":  # QUERY or STREAM and the name follow
             named = at + 2
