@@ -189,7 +189,7 @@ class Engine:
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> int:
-        """Change the static data by a SPARQL update; returns how many triples were removed and added.
+        """Change the static data by a SPARQL update; returns the number of removed and added triples.
 
         Either all operations of the update are done, in one step for queries that run meanwhile, or none:
         QuerySyntaxError if the text is wrong, UpdateError or LoadError if an operation cannot be done.

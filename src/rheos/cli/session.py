@@ -1,4 +1,4 @@
-"""Sessions: what the commands for queries share: the text of a query, and an engine with loaded files."""
+"""Sessions: the text of a query and an engine with loaded files, which several commands need."""
 
 from __future__ import annotations
 

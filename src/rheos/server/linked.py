@@ -36,7 +36,7 @@ class Linked:
 
     host: Host
 
-    # --- what is asked for: 303 -----------------------------------------------------------------------
+    # --- the addresses of things: 303 to their RDF or page --------------------------------------------
 
     async def resource(self, request: Request) -> Response:
         name = request.path_params["name"]

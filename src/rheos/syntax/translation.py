@@ -260,7 +260,8 @@ class Translation:
         return ast.Union(where, tuple(options))
 
     def plain(self, group: ast.Group) -> ast.Group:
-        """The pattern inside GRAPH, which is about that graph alone and needs no change."""
+        """The pattern inside GRAPH, which is about that graph alone and needs no change. A Fault if it has
+        another GRAPH."""
         for node in nodes(group):
             if isinstance(node, ast.Graph):
                 raise Fault("GRAPH inside GRAPH cannot be said in RSP-QL", node.position)
