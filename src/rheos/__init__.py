@@ -38,7 +38,8 @@ __all__ = [
     "parse",
 ]
 
-# The engine brings DuckDB and Arrow with it: `rheos --help` should not have to wait for them.
+# These are imported when they are first used. The engine imports DuckDB and Arrow, for which `rheos --help`
+# should not have to wait.
 _LATER = {"Engine": "rheos.engine", "parse": "rheos.engine", "Result": "rheos.answers.result"}
 
 

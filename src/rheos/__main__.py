@@ -1,4 +1,4 @@
-"""`python -m rheos` is the command `rheos`."""
+"""`python -m rheos` runs the command `rheos`."""
 
 from rheos.cli import main
 

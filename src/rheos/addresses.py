@@ -1,6 +1,6 @@
 """Addresses: the URLs of sources and sinks come in; their hosts and ports go out, if these may be contacted.
 
-A URL is shown in logs and lists, so it has no user and no password: those are options of the configuration.
+A URL is shown in logs and lists, so it may have no user and no password: these are given as options.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from rheos.errors import RheosError
 
-# The ports of schemes for URLs that name none.
+# The ports for URLs that name none, by scheme.
 PORTS = {
     "http": 80,
     "https": 443,
@@ -27,12 +27,12 @@ _PLACE = re.compile(rf"(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?")
 
 
 class AddressError(RheosError):
-    """A URL names no place that may be contacted: which URL, and why."""
+    """A URL names no place, or one that may not be contacted. The message names the URL and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL in its parts. Several places, as a cluster of Kafka has, are tried one after the other."""
+    """The parts of a URL. There are several places for a cluster of Kafka."""
 
     scheme: str
     places: tuple[tuple[str, int], ...]
@@ -49,11 +49,12 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """Take a URL apart. What is before a `+` in its scheme (`poll+http`) is not about the address."""
+    """Take a URL apart. The part of a scheme before a `+` (`poll+http`) is left out: it is not about the
+    address."""
     parts = urlsplit(url)
     scheme = parts.scheme.lower().rpartition("+")[2]
     if "@" in parts.netloc:
-        # The message does not repeat it: logs are no place for a secret.
+        # The message does not repeat the password: a secret must not get into a log.
         shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         raise AddressError(f"{shown}: a URL has no user and no password here; give them as options")
     if scheme not in PORTS:
@@ -64,7 +65,7 @@ def address(url: str) -> Address:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The places that may be contacted: `host:port`, or `host` for all of its ports. None: all of them."""
+    """The places that may be contacted: `host:port`, or `host` for all of its ports. None: all places."""
 
     places: frozenset[tuple[str, int | None]] | None = None
 
@@ -81,14 +82,14 @@ class Allowed:
         return found
 
     def also(self, urls: Iterable[str]) -> Allowed:
-        """The same, and the places of some URLs: those that the user names are allowed."""
+        """The same places and, in addition, the places of some URLs."""
         if self.places is None:
             return self
         return Allowed(self.places.union(place for url in urls for place in address(url).places))
 
 
 def allowed_place(text: str) -> tuple[str, int | None]:
-    """An item of `allow`; ValueError if it is none."""
+    """An item of `allow` as host and port; ValueError if the text is no such item."""
     match = _PLACE.fullmatch(text)
     if match is None or int(match["port"] or 0) > 65535:
         raise ValueError(f"expected host:port or host, not {text!r}")

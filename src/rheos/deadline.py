@@ -1,7 +1,7 @@
-"""Deadlines: by when the work of a thread must be done.
+"""Deadlines: the time by which the work of a thread must be done.
 
-A time limit counts parsing, compiling, planning and running. Code of ours asks now and then whether time is
-up (`check`). What runs in DuckDB or Spark is stopped then.
+A time limit covers parsing, compiling, planning and running. Our own code asks now and then whether time is
+up (`check`). Statements that run in DuckDB or Spark are interrupted when time is up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rheos.errors import TimeLimitError
 
 
 class Deadline:
-    """When time is up, on the monotonic clock. Any thread may `cancel` the work earlier."""
+    """The moment at which time is up, on the monotonic clock. Any thread may `cancel` the work earlier."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -28,7 +28,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """How many seconds there are."""
+        """The seconds that are left; 0 when time is up."""
         return max(0.0, self.ends - time.monotonic())
 
     @property
@@ -43,7 +43,7 @@ _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def under(deadline: Deadline) -> Iterator[None]:
-    """A block to which a deadline applies."""
+    """A block of this thread to which a deadline applies."""
     token = _current.set(deadline)
     try:
         yield
@@ -53,7 +53,7 @@ def under(deadline: Deadline) -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """A block that may take so many seconds; None is no limit. An earlier deadline stays."""
+    """A block that may take some seconds; None means no limit. If an earlier deadline applies, it stays."""
     known = _current.get()
     if seconds is None or (known is not None and known.left <= seconds):
         yield
@@ -68,7 +68,7 @@ def current() -> Deadline | None:
 
 
 def left() -> float | None:
-    """How many seconds are left; None without a deadline, TimeLimitError when there are none."""
+    """The seconds that are left; None without a deadline, TimeLimitError when time is up."""
     check()
     deadline = _current.get()
     return None if deadline is None else deadline.left

@@ -1,4 +1,5 @@
-"""Lengths of time: as people write them (`5s`) or as xsd:duration (`PT5S`), in microseconds and back."""
+"""Durations: lengths of time as people write them (`5s`) or as xsd:duration (`PT5S`), to microseconds and
+back."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _XSD = re.compile(
 
 
 def microseconds(text: str) -> int:
-    """A length of time such as `5s` or `250ms`; ValueError says what is expected."""
+    """Read a length of time such as `5s` or `250ms`; ValueError says what is expected."""
     read = _SHORT.fullmatch(text.strip().lower())
     if read is None:
         raise ValueError(f"expected a length of time such as 5s (units: {', '.join(UNITS)}), not {text!r}")
@@ -21,7 +22,7 @@ def microseconds(text: str) -> int:
 
 
 def short(length: int) -> str:
-    """Some microseconds as people write them, in the largest unit that keeps them a whole number."""
+    """A number of microseconds as people write it, in the largest unit in which it is a whole number."""
     unit = next((name for name in reversed(UNITS) if length and length % UNITS[name] == 0), None)
     if unit is not None:
         return f"{length // UNITS[unit]}{unit}"
@@ -29,7 +30,8 @@ def short(length: int) -> str:
 
 
 def from_xsd(text: str) -> int:
-    """An xsd:duration of days, hours, minutes and seconds; years and months have no fixed length."""
+    """Read an xsd:duration of days, hours, minutes and seconds. Years and months are refused, because they
+    have no fixed length."""
     read = _XSD.fullmatch(text)
     if read is None or text == "P":
         raise ValueError(f"expected a duration of days and times such as PT1H or P1DT12H, not {text!r}")
@@ -42,7 +44,7 @@ def from_xsd(text: str) -> int:
 
 
 def to_xsd(length: int) -> str:
-    """The canonical xsd:duration of some microseconds."""
+    """The canonical xsd:duration of a number of microseconds."""
     days, rest = divmod(length, UNITS["d"])
     hours, rest = divmod(rest, UNITS["h"])
     minutes, rest = divmod(rest, UNITS["m"])

@@ -1,4 +1,4 @@
-"""The engine: static data, queries and (when asked for) Spark, behind one object."""
+"""The engine: static data, streams, queries and (when it is needed) Spark, behind one object."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ Execution = Literal["auto", "local", "task", "catalyst"]
 EXECUTIONS = ("auto", "local", "task", "catalyst")
 DIALECTS = ("auto", *(name for name in grammar.DIALECTS if name != "update"))
 
-# With `auto`, static data of at most so many triples is queried in the process, more by Spark.
+# With `auto`, static data of at most this many triples is queried in this process, larger data by Spark.
 LOCAL_TRIPLES = 5_000_000
 
-# So many plans are kept for queries that are asked again, and of texts up to so many characters.
+# How many plans are kept for queries that are asked again, and the most characters of such a query.
 KNOWN_PLANS = 128
 LONGEST_KNOWN = 10_000
-# Without one of these words, which may be written with escapes, a query names no graph.
+# A query without one of these words names no graph. A word may also be written with \u escapes.
 _NAMES_GRAPHS = re.compile(r"graph|from|\\u", re.IGNORECASE)
 
 
 def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Query:
-    """The syntax tree of a query; QuerySyntaxError says what is wrong with it, and where."""
+    """The syntax tree of a query; QuerySyntaxError says what is wrong with the text, and where."""
     a_dialect(dialect)
     query = parse_text(text, dialect)
     base = base or iris.DEFAULT_BASE
-    # Translation finds what only resolved names show.
+    # The translation to algebra finds mistakes that only show when names are resolved.
     if query.dialect == "epsparql":
         translate_epsparql(query, "query", base)
     elif query.stream_patterns:
@@ -93,28 +93,31 @@ def parse(text: str, dialect: str = "auto", base: str | None = None) -> ast.Quer
 
 
 class Engine:
-    """Answers queries over static RDF data, and continuous queries over streams of it.
+    """Answers queries over static RDF data, and continuous queries over streams of RDF.
 
-    `spark` is a session to use instead of an own one; `execution` says where queries run (`local`: DuckDB
-    in this process; `catalyst`: Spark; `auto`: local while there are at most `local_triples` triples).
-    N-Triples and N-Quads files of more than `parallel_bytes` together are read, and kept, by Spark. A `quick`
-    engine starts a Spark that is ready sooner and slower in the long run: for one query and out.
+    `spark` is a session to use; without one, the engine starts its own Spark. `execution` says where queries
+    run (`local`: DuckDB in this process; `catalyst`: Spark; `auto`: local while there are at most
+    `local_triples` triples). If N-Triples and N-Quads files have more than `parallel_bytes` together, Spark
+    reads and keeps them. A `quick` engine starts a Spark that is ready sooner but is slower in the long run:
+    for a process that answers one query.
 
-    Continuous queries run in Spark tasks; what they ask of large static data is asked by Catalyst, or always
-    if `execution` says so. At a `checkpoint`, a folder or a URI, a run survives its process. `dead_letters`
-    is a file for the elements that could not be used. A batch reads about `batch_bytes` of the streams.
-    The work of a batch is shared out over so many `shards`; without a number, over all cores when that pays.
-    `shard_by` says in which way only, `time` or `variable`; a query for which that cannot be is one shard.
+    Continuous queries run in Spark tasks. Their parts about static data run in Spark SQL (Catalyst) if the
+    data is large, or always if `execution` is `catalyst`. With a `checkpoint`, a folder or a URI, a run
+    survives its process. `dead_letters` is a file for the elements that could not be used. A batch reads
+    about `batch_bytes` of the streams. The work of each group of queries is divided into `shards` shards;
+    without a number, it is divided over all cores when that pays. With `shard_by`, work is divided in this
+    way only, by `time` or by a `variable`; a query that cannot be divided in this way is one shard.
 
     With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
-    data; a query may ask for another entailment than its engine.
+    data. A query may ask for another entailment than that of its engine.
 
     `load_root` is the folder whose files an update may LOAD; without it, LOAD reads any file. With `hosting`
     the engine is part of a server, where streams and queries come and go: see `rheos.runtime.driver.hosting`.
 
-    Sources and sinks contact only the places that `allow` lists, each as `host:port` or `host`; without a
-    list, those that they name. With `kafka`, an own Spark has the connector for Kafka even if no stream needs
-    it yet. At the end of a run sinks have `drain` seconds to take what they have not.
+    Sources and sinks contact only the places that `allow` lists, each as `host:port` or `host`. Without a
+    list, they contact the places that their URLs name. With `kafka`, a Spark that the engine starts has the
+    connector for Kafka even if no stream needs it yet. At the end of a run, sinks have `drain` seconds to
+    take the answers that still wait for them.
     """
 
     def __init__(
@@ -159,7 +162,7 @@ class Engine:
         self._allowed = allow if isinstance(allow, Allowed) else Allowed.of(allow)
         self._kafka = kafka
         self._streaming: Streaming | None = None
-        # By the version of the data, whose counts a plan is made by.
+        # The version of the data is part of the key, because a plan depends on the counts of the data.
         self._plans = lru_cache(KNOWN_PLANS)(lambda version, *asked: self._plan(*asked))
 
     # --- static data -----------------------------------------------------------------------------
@@ -174,7 +177,7 @@ class Engine:
         format: str | None = None,
     ) -> int:
         """Add a file, a glob of files, or a text (`data` with `format`) to the default graph, or to the
-        named graph `graph`; how many triples are new."""
+        named graph `graph`; returns how many triples are new."""
         return self.graphs.load(source, graph=graph, base=base, data=data, format=format)
 
     def update(
@@ -186,11 +189,12 @@ class Engine:
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> int:
-        """Change the static data by a SPARQL update: the number of triples that went and that came.
+        """Change the static data by a SPARQL update; returns the number of removed and added triples.
 
-        All of its operations are done, as one step for queries that run meanwhile, or none: QuerySyntaxError
-        if the text is wrong, UpdateError or LoadError if an operation cannot be done. The graphs are as if
-        every pattern said USING and USING NAMED. After `timeout` seconds: TimeLimitError, nothing changed.
+        Either all operations of the update are done, in one step for queries that run meanwhile, or none:
+        QuerySyntaxError if the text is wrong, UpdateError or LoadError if an operation cannot be done.
+        `default_graphs` and `named_graphs` count as if every pattern said USING and USING NAMED. If the
+        update takes longer than `timeout` seconds, TimeLimitError is raised and nothing has changed.
         """
         with within(timeout):
             return self._update(text, base or self.base, default_graphs, named_graphs)
@@ -201,7 +205,8 @@ class Engine:
         tree = using(parse_update(text), default_graphs, named_graphs)
         operations = translate_update(tree, base)
         if "SHA" in tree.text.upper() and not self.graphs.in_spark:
-            # Functions that DuckDB got inside of a transaction, nobody else could get until its end.
+            # These functions must be registered before the transaction: inside it, no other cursor could
+            # register them until its end.
             with self.graphs.cursor() as cursor:
                 hashes.register(cursor)
         changed = 0
@@ -222,7 +227,7 @@ class Engine:
         return executor.run(compile_query(plan, executor.dialect))
 
     def clear(self) -> None:
-        """Drop static data, streams and queries, and keep Spark."""
+        """Drop the static data, streams and queries, but keep Spark."""
         if self._streaming is not None:
             self._streaming.clear()
         self.graphs.clear()
@@ -244,10 +249,10 @@ class Engine:
     ) -> Result:
         """The answer of a one-shot SPARQL query: the whole way from text to answer.
 
-        The graphs, if any, stand in the place of the query's own FROM and FROM NAMED. Tables of terms (s, p,
-        o) `beside` the static data, by their IRIs, are named graphs for a query that names one of them; it is
-        answered in this process then, and nothing is entailed. TimeLimitError if the answer takes longer than
-        `timeout` seconds.
+        `default_graphs` and `named_graphs`, if there are any, replace the query's own FROM and FROM NAMED.
+        `beside` has tables of terms (s, p, o) by IRI. If the query names one of these IRIs, its table is a
+        named graph beside the static data; such a query is answered in this process, and without entailment.
+        TimeLimitError if the answer takes longer than `timeout` seconds.
         """
         a_dialect(dialect)
         graphs = tuple(default_graphs), tuple(named_graphs)
@@ -270,14 +275,14 @@ class Engine:
         named_graphs: Sequence[str],
         beside: Mapping[str, pa.Table],
     ) -> Result | None:
-        """The answer over the static data and the graphs beside them that the query names; None if it names
+        """The answer over the static data and those tables of `beside` that the query names; None if it names
         none of them."""
         tree, algebra = self._algebra(text, dialect, base, default_graphs, named_graphs)
         terms = graphs_of(algebra)
         named = {name: beside[name] for name in beside if f"<{name}>" in terms}
         if not named:
             return None
-        if self.graphs.in_spark:  # to read it here, all of it would be moved
+        if self.graphs.in_spark:  # all of the static data would have to be moved to this process
             raise RheosError("static data that Spark keeps cannot be asked together with what windows hold")
         graphs = Overlay(self.graphs, named)
         plan = Plan(optimize(algebra, graphs.statistics))
@@ -312,7 +317,7 @@ class Engine:
         default_graphs: Sequence[str],
         named_graphs: Sequence[str],
     ) -> tuple[ast.Query, Query]:
-        """The tree and the algebra of a one-shot query."""
+        """The syntax tree and the algebra of a one-shot query."""
         tree = one_shot(parse_text(text, dialect))
         if default_graphs or named_graphs:
             tree = replace(tree, dataset=dataset(tree.position, default_graphs, named_graphs))
@@ -327,8 +332,9 @@ class Engine:
         dialect: str = "auto",
         entailment: str | None = None,
     ) -> str:
-        """How a query would be answered: its algebra before and after the optimiser, the place, the SQL; of a
-        continuous query also its windows and instants, or what bounds its memory."""
+        """A text that says how a query would be answered: its algebra before and after the optimiser, where
+        it would run, and the SQL. For a continuous query also its windows and instants, or what bounds its
+        memory."""
         return titled(
             self.explanation(text, base=base, execution=execution, dialect=dialect, entailment=entailment)
         )
@@ -372,7 +378,7 @@ class Engine:
         return parts | macros.used(statement.sql)
 
     def _entailment(self, given: str | None) -> str:
-        """The entailment that a query asks for, or else the engine's."""
+        """The entailment that a query asks for, or else that of the engine."""
         chosen = self.entailment if given is None else given
         one_of("entailment", chosen, ENTAILMENTS)
         return chosen
@@ -380,7 +386,7 @@ class Engine:
     def executor(
         self, execution: Execution | None = None, graphs: StaticGraphs | Revision | None = None
     ) -> Executor:
-        """The place where a query runs, over the static graphs or over a change of them that is under way."""
+        """The executor that runs a query, over the static graphs or over a revision that is under way."""
         chosen = execution or self.execution
         one_of("execution", chosen, EXECUTIONS)
         graphs = graphs or self.graphs
@@ -410,21 +416,22 @@ class Engine:
     ) -> None:
         """Give a stream its source: a path (file, directory or glob), `-` for standard input, a URL, a
         Source, or a Spark streaming DataFrame with subject, predicate, object, time. docs/sources.md lists
-        the URLs; `options` has what does not belong into one, such as passwords and certificates.
+        the URLs; `options` are for what does not belong into a URL, such as passwords and certificates.
 
         Elements may be up to `lateness` (microseconds) older than the newest before them in their partition;
         the partition of a DataFrame's row is in its column `partition`, or Spark's own. A live source, or a
-        partition of it, that is silent for `idle` seconds no longer holds up the instants of others. `follow`
-        a directory or file to read what is added to it.
+        partition of it, that is silent for `idle` seconds no longer holds up the instants of others. With
+        `follow`, new files of a directory and new lines of a file are read when they arrive.
 
-        An element of a live source that is more than `ahead` (microseconds) ahead of the clock on the wall is
-        a dead letter and moves nothing; `auto` leaves the bound to the source, None is without one. Files
-        that are not followed have no such bound, whatever is said.
+        An element of a live source that is more than `ahead` (microseconds) ahead of the wall clock becomes a
+        dead letter and does not move the stream's time. With `auto` the source decides; None means without a
+        bound. Files that are not followed never have such a bound.
 
         With a `mapping` the stream has records that are not RDF: JSON, NDJSON, CSV, TSV, or rows with any
-        columns. It is the path of a CONSTRUCT query (`.rq`), of RML (`.rml.ttl`) or of a JSON-LD context
-        (`.jsonld`), or a `rheos.mapping.Mapping`. `time` is what stands for the time of its elements:
-        `field:NAME`, `property:IRI`, `message` or `arrival`; without it, what they say themselves.
+        columns. The mapping is the path of a CONSTRUCT query (`.rq`), of RML (`.rml.ttl`) or of a JSON-LD
+        context (`.jsonld`), or a `rheos.mapping.Mapping`. `time` says where the time of an element comes
+        from: `field:NAME`, `property:IRI`, `message` or `arrival`; without it, elements have their times
+        themselves.
         """
         self.streaming.add_stream(
             iri,
@@ -439,18 +446,19 @@ class Engine:
         )
 
     def reset_stream(self, iri: str) -> None:
-        """Start the clock of a stream anew, as if it was new: for one whose time has gone astray.
+        """Start the clock of a stream anew, as if the stream was new. This is for a stream whose time is
+        wrong.
 
-        What is held of it is dropped, and of a push stream also what was accepted and not evaluated yet; the
-        next element says what time it is. All queries that read it, or a stream that is made from it, start
-        again with it: their windows are empty, what they had begun is forgotten, they see of their other
-        streams what comes from now on, and what they have reported stays reported. It is on the disk when
-        this returns. A batch that runs is finished first.
+        The live elements of the stream are dropped; of a push stream also those that were accepted but not
+        evaluated yet. The next element sets the time. All queries that read the stream, or a stream that is
+        derived from it, start again too: their windows are empty, partial solutions are forgotten, and of
+        their other streams they see only later elements. Answers that they have reported stay reported. The
+        reset is on the disk when this returns. A running batch is finished first.
         """
         self.streaming.reset_stream(iri)
 
     def remove_stream(self, iri: str) -> None:
-        """Forget a stream that no query reads, while streams do not run."""
+        """Remove a stream that no query reads. This is only possible while streams do not run."""
         self.streaming.remove_stream(iri)
 
     def register(
@@ -465,12 +473,13 @@ class Engine:
         replace: bool = False,
         view: bool = False,
     ) -> Handle:
-        """Register a continuous query. What it reports is given to the subscribers of its handle. The last
-        `keep` answers are its `results`: None keeps all of them, 0 none.
+        """Register a continuous query. The subscribers of its handle get its answers. The last `keep` answers
+        are the `results` of the handle: None keeps all of them, 0 none.
 
-        It may `replace` one of the same name, which stays if the new one is wrong. A `view` shows what its
-        windows hold now: of the instants that a batch completes it reports only the last, and it sees the
-        elements from before it was registered as far as they are still held. Only C-SPARQL has views.
+        With `replace`, the query replaces a query of the same name, which stays if the new one is wrong. A
+        `view` shows the present content of its windows: of the instants that a batch completes it reports
+        only the last, and it sees elements from before it was registered as far as they are still live. Only
+        C-SPARQL has views.
         """
         a_dialect(dialect)
         tree = parse_text(text, dialect)
@@ -486,31 +495,32 @@ class Engine:
         )
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for `timeout` seconds; whether they have ended. SinkError if a
-        sink has not taken all answers then."""
+        """Run until all streams have ended, or for `timeout` seconds; returns True if they have ended.
+        SinkError if a sink has not taken all answers then."""
         return self.streaming.run(timeout)
 
     def start(self) -> None:
-        """Run in the background, until `stop`."""
+        """Run the streams in the background, until `stop`."""
         self.streaming.start()
 
     def stop(self) -> None:
-        """Stop reading the streams; `start` goes on where they are."""
+        """Stop reading the streams; `start` goes on from there."""
         if self._streaming is not None:
             self._streaming.stop()
 
     def stream_to(self, output: Target, writer: Writer) -> None:
-        """Have all answers written to `output`, in the form that the writer gives them."""
+        """Write all answers to `output`, in the format of the writer."""
         self.streaming.stream_to(output, writer)
 
     @property
     def metrics(self) -> Metrics:
-        """How far the streams are, and what the queries have answered."""
+        """How far the streams have been read, and how much the queries have answered."""
         return self.streaming.metrics()
 
     @property
     def streaming(self) -> Streaming:
-        """The streaming half; without it, nothing of Spark need be imported."""
+        """The part of the engine for streams, made when it is first needed: until then, Spark is not
+        imported."""
         if self._streaming is None:
             from rheos.runtime.driver.service import Streaming
             from rheos.sources.base import BATCH_BYTES
@@ -531,7 +541,7 @@ class Engine:
         return self._streaming
 
     def _stream_names(self) -> list[str]:
-        """The IRIs of the streams with a source, and of those that queries make."""
+        """The IRIs of the streams with a source, and of the streams that queries make."""
         if self._streaming is None:
             return []
         registry = self._streaming.registry
@@ -549,7 +559,7 @@ class Engine:
         return self._spark
 
     def close(self) -> None:
-        """Let go of the data, and of Spark if the engine started it."""
+        """Close the streams and the data, and stop Spark if the engine has started it."""
         if self._streaming is not None:
             self._streaming.close()
             self._streaming = None

@@ -1,4 +1,4 @@
-"""The errors a user can meet: each has a message to act on and, for a text, the place in it."""
+"""The errors that a user can meet. Each has a message to act on and, for a text, the position in it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _LONGEST_LINE = 200
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a text: line and column count from 1."""
+    """A position in a text. Line and column are counted from 1."""
 
     line: int
     column: int
 
 
 class RheosError(Exception):
-    """The base of every error that rheos raises on purpose."""
+    """The base class of every error that rheos raises on purpose."""
 
 
 class PlacedError(RheosError):
-    """An error with a place in a text; `str()` shows the line with a caret under the place."""
+    """An error at a position in a text. `str()` shows the line with a caret under the position."""
 
     def __init__(self, message: str, text: str, position: Position) -> None:
         super().__init__(message)
@@ -39,7 +39,8 @@ class PlacedError(RheosError):
 
 
 def _around(line: str, at: int) -> tuple[str, int]:
-    """What to show of a line, and where the place is in that: of one that is long, what is near."""
+    """The part of a line to show, and the index of the position in it. A long line is cut around the
+    position."""
     if len(line) <= _LONGEST_LINE:
         return line, at
     start = max(0, at - _LONGEST_LINE // 2)
@@ -49,15 +50,15 @@ def _around(line: str, at: int) -> tuple[str, int]:
 
 
 class QuerySyntaxError(PlacedError):
-    """The text of a query or an update is not in its language."""
+    """The text of a query or an update is not correct in its language."""
 
 
 class UnsupportedError(QuerySyntaxError):
-    """The query is right, but asks for something that rheos refuses (SERVICE, for one)."""
+    """The query is correct, but asks for something that rheos does not support (SERVICE, for example)."""
 
 
 class LoadError(RheosError):
-    """A file or text of RDF cannot be read: which one, where, and why."""
+    """A file or text cannot be read: which one, where, and why."""
 
     def __init__(self, reason: str, source: str, line: int | None = None) -> None:
         place = source if line is None else f"{source}, line {line}"
@@ -68,23 +69,24 @@ class LoadError(RheosError):
 
 
 class UpdateError(PlacedError):
-    """An operation of an update cannot be done (the graph to drop is not there, say), and so none is."""
+    """An operation of an update cannot be done (the graph to drop does not exist, for example), so no
+    operation of the update is done."""
 
 
 class EvaluationError(RheosError):
-    """A query that compiled could not be run to its end."""
+    """A query was compiled, but its evaluation failed."""
 
 
 class ResourceError(EvaluationError):
-    """A query needed more time or memory than it may have, and was stopped."""
+    """A query needed more time or memory than it may use, and was stopped."""
 
 
 class TimeLimitError(ResourceError):
-    """A query took longer than it was allowed to, and was stopped."""
+    """A query took longer than its time limit, and was stopped."""
 
 
 class CheckpointError(RheosError):
-    """A run cannot go on from a checkpoint: what was there when it was made is missing, or has changed."""
+    """A run cannot go on from a checkpoint: something that belongs to it is missing or has changed."""
 
 
 class SinkError(RheosError):
@@ -92,4 +94,4 @@ class SinkError(RheosError):
 
 
 class EnvironmentFault(RheosError):
-    """The machine lacks something that is needed (Java, for one); the message says how to get it."""
+    """The machine lacks something that is needed (Java, for example); the message says how to get it."""

@@ -17,7 +17,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # Spark's names for schemes that Arrow knows under another one.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "viewfs": "hdfs"}
 _ARROW_SCHEMES = frozenset({"file", "s3", "gs", "hdfs", "abfs", "abfss"})
-# Those of which files can be read as streams.
+# The schemes of URIs from which files can be read as streams.
 SCHEMES = frozenset({*_ALIASES, *_ARROW_SCHEMES, "webhdfs"})
 
 
@@ -26,14 +26,15 @@ def is_uri(text: str) -> bool:
 
 
 def uri_of(given: str | os.PathLike[str]) -> str:
-    """A folder or a URI as a URI."""
+    """A folder, given as a path or as a URI, as a URI."""
     text = os.fspath(given)
     return text.rstrip("/") if is_uri(text) else Path(text).resolve().as_uri()
 
 
 @lru_cache(maxsize=64)
 def file_system(uri: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a URI, and the path in it: Arrow's own, or fsspec's where Arrow has none."""
+    """The file system of a URI, and the path in it. The file system is Arrow's or, where Arrow has none, that
+    of fsspec."""
     scheme, _, rest = uri.partition(":")
     scheme = _ALIASES.get(scheme.lower(), scheme.lower())
     try:

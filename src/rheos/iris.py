@@ -9,15 +9,15 @@ from functools import lru_cache
 import pyoxigraph as ox
 
 DEFAULT_BASE = "http://localhost/"
-_ALIKE = 0.6  # as `difflib.get_close_matches` has it
+_ALIKE = 0.6  # the same threshold as in `difflib.get_close_matches`
 
 
 @lru_cache(maxsize=4096)
 def resolve(reference: str, base: str = DEFAULT_BASE) -> str:
-    """The IRI that `reference` means under `base`; ValueError says what is wrong with either."""
+    """The IRI that `reference` stands for under `base`; ValueError says what is wrong with one of the two."""
     if any(character in '<>"{}|^`\\' or character <= " " for character in reference):
         raise ValueError(f"a character that no IRI may have in <{reference}>")
-    # pyoxigraph has no function for this, but its Turtle parser resolves exactly so.
+    # pyoxigraph has no function for this, but its Turtle parser resolves references in the same way.
     try:
         [quad] = ox.parse(f"<> <a:p> <{reference}> .", format=ox.RdfFormat.TURTLE, base_iri=base)
     except (SyntaxError, ValueError) as error:
@@ -28,13 +28,13 @@ def resolve(reference: str, base: str = DEFAULT_BASE) -> str:
 
 
 def closest(iri: str, known: Iterable[str]) -> str | None:
-    """The one of the known IRIs that is most like another, if any is much like it."""
+    """The known IRI that is most similar to another IRI; None if none is similar enough."""
     found = max(known, key=lambda other: _likeness(iri, other), default=None)
     return None if found is None or _likeness(iri, found) < _ALIKE else found
 
 
 def _likeness(iri: str, other: str) -> float:
-    """How much two IRIs have in common behind the folders that they share: of 0 to 1."""
+    """The similarity of two IRIs, from 0 to 1, after the path that both begin with."""
     start = 0
     for at, (one, another) in enumerate(zip(iri, other, strict=False), start=1):
         if one != another:

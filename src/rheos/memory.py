@@ -1,7 +1,7 @@
-"""Memory: how much of it the machine and Spark grant to the evaluation of queries.
+"""Memory: how much memory the evaluation of queries may use, by the machine and by Spark's settings.
 
-DuckDB would take most of the machine for each of its databases. It gets a share, and a folder for what does
-not fit into it.
+DuckDB would take most of the machine for each of its databases. So it gets a share of the memory, and a
+folder to which it writes what does not fit into this share.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-# Of a machine that is ours: Spark's JVM and the system take the rest.
+# The share of this machine's memory for queries. Spark's JVM and the system take the rest.
 _SHARE = 0.5
 _LEAST = 256 << 20
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def of_machine() -> int:
-    """The bytes that this process may have: the machine's, or less where a control group says so."""
+    """The bytes of memory that this process may use: those of the machine, or fewer if a control group has a
+    limit."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -29,15 +30,16 @@ def of_machine() -> int:
 
 
 def of_process() -> int:
-    """The bytes that queries of one process may use, where no Spark shares them out."""
+    """The bytes that the queries of one process may use, without Spark's settings."""
     return int(of_machine() * _SHARE)
 
 
 def of_task(settings: Mapping[str, str], local: bool, at_once: int) -> int:
-    """The bytes that a task may use for DuckDB, where so many run at once in a process of Spark's.
+    """The bytes that DuckDB may use in a task, if `at_once` tasks run at the same time on a machine or an
+    executor.
 
-    On a cluster these are the executor's `spark.executor.pyspark.memory` or, where nobody set that, as much
-    as its JVM has.
+    On a cluster the tasks share the executor's `spark.executor.pyspark.memory` or, if that is not set, as
+    much as the JVM of the executor has.
     """
     granted = settings.get("spark.executor.pyspark.memory") or settings.get("spark.executor.memory") or "1g"
     total = of_process() if local else in_bytes(granted)
@@ -45,10 +47,10 @@ def of_task(settings: Mapping[str, str], local: bool, at_once: int) -> int:
 
 
 def share(settings: Mapping[str, str], local: bool, cores: int, groups: int) -> tuple[int, int]:
-    """The threads and the bytes that DuckDB may use in each of so many tasks.
+    """The threads and the bytes that DuckDB may use in each task, if a batch has `groups` tasks.
 
     Tasks of a cluster have the cores that Spark gives them. A local engine with fewer groups than cores
-    shares all of them out.
+    divides all cores among its groups.
     """
     cpus = int(settings.get("spark.task.cpus", "1"))
     if local:
@@ -59,19 +61,20 @@ def share(settings: Mapping[str, str], local: bool, cores: int, groups: int) -> 
 
 
 def in_bytes(text: str) -> int:
-    """A size as Spark writes it: `4g`, `512m`; a bare number is in mebibytes."""
+    """The bytes of a size as Spark writes it: `4g`, `512m`. A number without a unit is in mebibytes."""
     text = text.strip().lower().removesuffix("b")
     unit = text[-1:] if text[-1:] in _UNITS else ""
     return int(text.removesuffix(unit)) << _UNITS[unit or "m"]
 
 
 def spill_folder() -> Path:
-    """Where this process may put what does not fit into memory."""
+    """The folder to which DuckDB in this process writes what does not fit into memory."""
     return Path(tempfile.gettempdir(), f"rheos-duckdb-{os.getpid()}")
 
 
 def used_by(process: int) -> int:
-    """The bytes that a process has for itself; files that it has mapped do not count. 0 where nobody says."""
+    """The bytes of memory that a process does not share; mapped files do not count. 0 if the system does not
+    tell."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{process}/statm").read_text().split()
     except (OSError, ValueError):

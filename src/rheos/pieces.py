@@ -1,4 +1,4 @@
-"""Pieces of one text as an Arrow column, by their places: no Python object for each of them."""
+"""Pieces of one text as an Arrow column, by their positions, without a Python object for each piece."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ def pieces(
     length: Positions,
     absent: npt.NDArray[np.bool_] | None = None,
 ) -> pa.Array:
-    """Pieces of one buffer as a column: Arrow's string views, made by hand, then copied by Arrow.
+    """Pieces of one buffer as a column: Arrow's string views, which are made here, and then copied by Arrow.
 
-    A view is 16 bytes: the length, then the text itself up to 12 bytes, or its first 4, a buffer's number and
-    the place in it.
+    A view has 16 bytes: first the length. Then comes the text itself, if it has at most 12 bytes; otherwise
+    its first 4 bytes, the number of the buffer, and the position in the buffer.
     """
     count = len(start)
     views = np.zeros((count, 4), np.int32)
     views[:, 0] = length
-    # Four bytes from any place on, as one number; too close to the end there are no terms.
+    # The four bytes at each position as one number. A piece that begins in the last three bytes is short, and
+    # is written below.
     fours = np.ndarray((len(text) - 3,), np.dtype("<i4"), text, 0, (1,))
     views[:, 1] = fours[np.minimum(start, len(text) - 4)]
     views[:, 3] = start

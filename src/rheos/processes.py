@@ -1,5 +1,7 @@
-"""Processes: what an engine, its JVM and its Python workers use, read from /proc. Where there is none (only
-Linux has it), nothing is found."""
+"""Processes: the memory and the open files of an engine, its JVM and its Python workers, read from /proc.
+
+Only Linux has /proc; without it, no processes are found.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ ROLES = ("driver", "jvm", "workers")
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What some processes use together: how many they are, their bytes of memory, and the files, sockets and
-    pipes that they have open."""
+    """What some processes use together: the number of processes, their memory in bytes, and the number of
+    files, sockets and pipes that they have open."""
 
     processes: int = 0
     memory: int = 0
@@ -31,7 +33,7 @@ class Use:
 
 
 def tree(root: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all processes below it."""
     children: dict[int, list[int]] = {}
     try:
         entries = os.listdir(PROC)
@@ -48,7 +50,8 @@ def tree(root: int) -> list[int]:
 
 @cache
 def executor() -> str:
-    """The executor that this process works for: its machine, and the process of its JVM, if there is one."""
+    """The name of the executor that this process works for: its machine and, if this process runs below a
+    JVM, the number of the JVM's process."""
     process, machine = os.getpid(), socket.gethostname()
     while process > 1:
         if text(process, "comm").strip() == "java":
@@ -58,14 +61,15 @@ def executor() -> str:
 
 
 def memory(process: int) -> int:
-    """The bytes of a process in memory. A page that several share counts once in all: each has its part of it
-    (PSS), where the system tells."""
+    """The bytes of memory that a process uses. A page that several processes share counts once in the sum
+    over these processes (PSS), if the system tells this."""
     size = re.search(r"^Pss:\s+(\d+) kB", text(process, "smaps_rollup"), re.MULTILINE)
     return int(size[1]) * 1024 if size else used_by(process)
 
 
 def by_role(root: int) -> dict[str, Use]:
-    """What the processes of an engine use: the one that it runs in, its JVM, and all others below it."""
+    """What the processes of an engine use, by role: the process that it runs in, its JVM, and all others
+    below."""
     found = dict.fromkeys(ROLES, Use())
     for process in tree(root):
         name = text(process, "comm").strip()
@@ -76,7 +80,7 @@ def by_role(root: int) -> dict[str, Use]:
 
 
 def text(process: int, name: str) -> str:
-    """A file about a process; empty if the process has just ended, or is another user's."""
+    """The content of a file about a process; empty if the process has ended or belongs to another user."""
     try:
         return (PROC / str(process) / name).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -84,9 +88,9 @@ def text(process: int, name: str) -> str:
 
 
 def _parent(process: int) -> int:
-    """The process that began another; 0 if that has ended or has none."""
+    """The parent of a process; 0 if the process has ended or has no parent."""
     status = text(process, "stat")
-    # The name of a process stands in parentheses and may hold anything.
+    # The name of the process stands in parentheses and may have any characters, also parentheses.
     return int(status[status.rindex(")") + 2 :].split()[1]) if status else 0
 
 

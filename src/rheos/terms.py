@@ -1,4 +1,4 @@
-"""RDF terms as strings: the engine's one-column form, to and from pyoxigraph's terms.
+"""RDF terms as strings: the form in which the engine stores a term in one column, to and from pyoxigraph.
 
 A term is one string, N-Triples without its escapes:
 
@@ -44,7 +44,7 @@ def is_literal(term: str) -> bool:
 
 
 def split_literal(term: str) -> tuple[str, str]:
-    """The lexical form and what follows it: nothing, `@lang`, or `^^<datatype>`."""
+    """The lexical form of a literal, and the text after it: empty, `@lang`, or `^^<datatype>`."""
     end = term.rindex('"')
     return term[1:end], term[end + 1 :]
 

@@ -1,7 +1,7 @@
-"""The command line: arguments come in, results go to standard output, all else to standard error.
+"""The command line: arguments come in, results go to standard output, everything else to standard error.
 
-Nothing here imports Spark, DuckDB or the engine before a command needs them: a small query is answered
-from a cold start, and most of such a start is importing.
+Nothing here imports Spark, DuckDB or the engine before a command needs them: every command is a new process,
+and for a small query most of its time would be imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands of `rheos` and their options; what each does is in the module of its name."""
+"""The commands of `rheos` and their options. The work of each command is in the module of its name."""
 
 from __future__ import annotations
 

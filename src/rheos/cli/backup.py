@@ -1,4 +1,4 @@
-"""`rheos backup`: a copy of a server's folder is made, and what it is goes to standard error."""
+"""`rheos backup`: copies the folder of a server, and says on standard error what was copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rheos.server.backup import backup
 
 
 def show(folder: Path, target: Path) -> None:
-    """Make the copy, and say what it has."""
+    """Make the copy, and say what it contains."""
     copied = backup(folder, target)
     batch = "no batch yet" if copied.batch is None else f"up to batch {copied.batch:,}"
     print(

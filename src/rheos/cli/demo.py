@@ -1,4 +1,4 @@
-"""`rheos demo`: a port and a length of time come in, and the demo runs for so long."""
+"""`rheos demo`: a port and a length of time come in, and the demo runs for that time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def demo(port: int | None, microseconds: int | None) -> None:
     check()
     from rheos.demo.run import run
 
-    # SIGTERM ends it as Ctrl-C does: with all of its files taken away.
+    # SIGTERM ends the demo as Ctrl-C does: all of its files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     run(port, None if microseconds is None else microseconds / 1e6)

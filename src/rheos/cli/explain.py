@@ -1,4 +1,4 @@
-"""`rheos explain`: what the engine makes of a query, to standard output."""
+"""`rheos explain`: writes to standard output how the engine would answer a query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from rheos.cli.session import Session, Source
 
 
 def show(source: Source, session: Session, dialect: Dialect) -> None:
-    """The data counts: the optimiser orders by its statistics, and `auto` chooses by its size."""
+    """Write the explanation. The data is loaded for it: the optimiser uses its statistics, and `auto` its
+    size."""
     import rheos
 
     rheos.parse(source.text, dialect=dialect.value, base=session.base)

@@ -1,6 +1,7 @@
-"""What went wrong becomes a short message on standard error and an exit status, never a traceback.
+"""Failures: an error becomes a short message on standard error and an exit status, never a traceback.
 
-Status 1: the query or the input is at fault; 2: wrong usage (typer's own, and `typer.BadParameter`).
+Status 1 means that the query or the input is wrong; 2 means wrong usage (typer's own errors, and
+`typer.BadParameter`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rheos.errors import QuerySyntaxError, RheosError
 
 FAULT = 1
 INTERRUPTED = 130  # as a shell reports a process ended by SIGINT
-PIPE_CLOSED = 141  # and by SIGPIPE: the reader, `head` for one, had enough
+PIPE_CLOSED = 141  # as for SIGPIPE: the reader, `head` for example, reads no more
 
 TRACEBACK_VARIABLE = "RHEOS_TRACEBACK"
 LONGEST_LINE = 100
@@ -25,7 +26,7 @@ LONGEST_LINE = 100
 
 @contextmanager
 def reported(query: str | None = None) -> Iterator[None]:
-    """Run the body of a command; `query` is how to call its text in a message (`query.rq`)."""
+    """A block that runs a command. `query` is the name of the query in messages (`query.rq`)."""
     try:
         yield
     except (typer.Exit, typer.BadParameter):
@@ -65,7 +66,7 @@ def complain(message: str) -> None:
 
 
 def located(error: QuerySyntaxError, query: str | None) -> str:
-    """`query.rq: line 3, column 5: …`, then the line with a caret; long lines are cut around the place."""
+    """`query.rq: line 3, column 5: …`, then the line with a caret. A long line is cut around the caret."""
     name = f"{query}: " if query else ""
     message = f"{name}line {error.line}, column {error.column}: {error.message}"
     lines = error.text.splitlines()
@@ -76,7 +77,7 @@ def located(error: QuerySyntaxError, query: str | None) -> str:
 
 
 def _shortened(line: str, column: int) -> tuple[str, int]:
-    """At most `LONGEST_LINE` characters around a column, and the column in what is left."""
+    """At most `LONGEST_LINE` characters of a line around a column, and the column within these."""
     if len(line) <= LONGEST_LINE:
         return line, column
     start = max(0, min(column - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
@@ -94,6 +95,6 @@ def _of_system(error: OSError) -> str:
 
 
 def _silence_stdout() -> None:
-    """Let the interpreter's last flush go nowhere, so that it does not complain of the pipe again."""
+    """Send the interpreter's last flush to the null device, so that the closed pipe is not reported again."""
     with suppress(OSError, ValueError):  # no real standard output, as under a test runner
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""The figures of a running engine come in; lines on standard error go out, renewed while it runs.
+"""The live display of `rheos run`: figures of a running engine, renewed on standard error while it runs.
 
-A line per stream and a line per query, only for a person at a terminal.
+There is a line for each stream, each query and each sink. The display is shown only on a terminal.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Write = Callable[[bytes], None]
 
 @contextmanager
 def shown(metrics: Callable[[], Metrics], *, quiet: bool) -> Iterator[Write | None]:
-    """Show the figures until the body ends.
+    """Show the figures until the block ends.
 
-    What is given is how to write results to the terminal on which the figures stand, so that they go above
-    them; None where results go elsewhere, and can be written as they are.
+    Yields a function that writes results above the figures, if both are on the same terminal. Yields None if
+    results go elsewhere: then they can be written directly.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -49,7 +49,7 @@ def shown(metrics: Callable[[], Metrics], *, quiet: bool) -> Iterator[Write | No
 
 
 def figures(metrics: Metrics) -> Table:
-    """The streams, then the queries, in columns."""
+    """The streams, then the queries, then the sinks, in columns."""
     from rich.table import Table
     from rich.text import Text
 
@@ -97,7 +97,7 @@ def counted(number: int, what: str) -> str:
 
 
 def _same_terminal() -> bool:
-    """Whether results would be written into the lines of the figures."""
+    """True if standard output and standard error are the same terminal."""
     return sys.stdout.isatty() and os.ttyname(sys.stdout.fileno()) == os.ttyname(sys.stderr.fileno())
 
 

@@ -1,4 +1,4 @@
-"""`rheos map`: a mapping and records come in; the elements go out as lines of a stream file."""
+"""`rheos map`: a mapping and records come in, their elements go out as lines of a stream file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = 200  # characters of a bad record
 
 
 def show(mapping: str, data: str, time: str | None, base: str | None, output: Path | None) -> None:
-    """Write the elements, complain of the other records; status 1 if there are any of these."""
+    """Write the elements, and print the faults of bad records; status 1 if there are any."""
     from rheos.sources.decoding import Decoding
     from rheos.sources.push import lines
 

@@ -75,7 +75,7 @@ class RunFormat(StrEnum):
 
 
 def examples(*lines: str) -> str:
-    """Lines of example commands as an epilog that keeps its lines in both styles of help."""
+    """Example commands as an epilog of the help, one on each line, in both styles of help."""
     return listed("Examples", *lines)
 
 
@@ -120,7 +120,7 @@ def named_streams(values: list[str] | None) -> list[tuple[str, str]]:
 def named_values(
     values: list[str] | None, option: str, what: str, streams: list[tuple[str, str]]
 ) -> dict[str, str]:
-    """Each `IRI=VALUE` of an option about streams, by the IRI of the stream, which must be there."""
+    """The values of an option `IRI=VALUE` by stream. Each IRI must be that of a `--stream`."""
     found: dict[str, str] = {}
     known = [iri for iri, _ in streams]
     for value in values or []:
@@ -137,8 +137,9 @@ def named_values(
 
 
 def _named(value: str, option: str, what: str, name: str) -> tuple[str, str]:
-    # An IRI holds `=` more often than the name of a file does, so the last one divides; but the address of a
-    # source (kafka://host/topic?group=a) holds it too, and then it is the first after which one begins.
+    # An IRI has a `=` more often than the name of a file, so the value begins after the last `=`. But the
+    # address of a source (kafka://host/topic?group=a) may have one too: then it begins after the first `=`
+    # that an address follows.
     iri, equals, source = value.rpartition("=")
     address = re.search(r"=\w[\w+.-]*://", value)
     if address is not None:

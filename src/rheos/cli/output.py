@@ -1,4 +1,4 @@
-"""A result comes in and goes out in the form asked for, to standard output or to a file."""
+"""The output of `rheos query`: a result comes in, its text goes to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ BY_ENDING = {
 
 
 def chosen_format(query: ast.Query, asked: Format | None, output: Path | None) -> Format:
-    """The form of the result: as asked, else by the ending of the file, else by kind and place."""
+    """The format of a result: that of `--format`, else that of the file's ending, else one that suits the
+    kind of the query and the output."""
     form = asked or (BY_ENDING.get(output.suffix.lower()) if output else None)
     if isinstance(query.form, ast.ConstructQuery | ast.DescribeQuery):
         form = form or Format.turtle
@@ -67,7 +68,7 @@ def _unfit(form: Format, why: str, fit: Iterable[Format]) -> typer.BadParameter:
 
 
 def check_target(output: Path | None) -> None:
-    """Refuse a file that cannot be written before any work is done for it."""
+    """Refuse a file that cannot be written. This is checked before any work is done."""
     if output is None:
         return
     folder = output.parent
@@ -80,7 +81,7 @@ def check_target(output: Path | None) -> None:
 
 
 def present(result: Result, form: Format, output: Path | None) -> None:
-    """The result in the form chosen, to its place; on a terminal a table fits the window and has colours."""
+    """Write a result in the chosen format. On a terminal a table fits the window and has colours."""
     if form is not Format.table or result.kind == "ask":
         write(result.serialize(form.value), output)
         return
@@ -94,7 +95,7 @@ def present(result: Result, form: Format, output: Path | None) -> None:
 
 
 def write(text: str, output: Path | None) -> None:
-    """All of the text in UTF-8, whatever the terminal's locale, and ended by a line feed."""
+    """Write a text in UTF-8, whatever the terminal's locale is, with a line feed at its end."""
     content = text.encode()
     if content and not content.endswith(b"\n"):
         content += b"\n"

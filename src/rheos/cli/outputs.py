@@ -25,15 +25,15 @@ _FORMATTED = ("file", "kafka", "mqtt", "mqtts")
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """`file` has the answers of all queries in one order. `files` are further ones, `others` all other
-    sinks."""
+    """The outputs of a run. `file` has the answers of all queries, in one order. `files` are further files,
+    and `others` are all other sinks."""
 
     file: Path | None = None
     files: tuple[SinkSpec, ...] = ()
     others: tuple[SinkSpec, ...] = ()
 
     def check(self) -> None:
-        """Refuse what cannot be written, before any work is done for it."""
+        """Refuse files that cannot be written. This is checked before any work is done."""
         check_target(self.file)
         for spec in self.files:
             check_target(Path(spec.to))
@@ -42,7 +42,7 @@ class Outputs:
                 raise LoadError("cannot write: it is a file, not a directory", spec.to)
 
     def sinks(self, format: RunFormat | None, handles: Sequence[Handle]) -> list[SinkSpec]:
-        """The sinks of each query, in the form that `--format` says."""
+        """The sinks of each query, with the format of `--format` where they take one."""
         if self.files and len(handles) > 1:
             raise typer.BadParameter(
                 f"{self.file} has the answers of all queries, so {self.files[0].to} cannot have them too; a "
@@ -62,7 +62,8 @@ def formatted(spec: SinkSpec, format: RunFormat | None) -> SinkSpec:
 
 
 def outputs(texts: Sequence[str], limit: int | None, full: Full, options: Path | None) -> Outputs:
-    """What the options say. The first that is a file takes all answers; a folder has files of its own."""
+    """The outputs that the options name. The first file takes all answers; a folder has a file for each
+    query."""
     known = read_options(options)
     unused = known.keys() - set(texts)
     if unused:
@@ -85,7 +86,7 @@ def outputs(texts: Sequence[str], limit: int | None, full: Full, options: Path |
 
 
 def read_options(path: Path | None) -> Mapping[str, Mapping[str, str]]:
-    """The tables of a file, by the addresses of their sinks."""
+    """The tables of options in a file, by the addresses of their sinks."""
     if path is None:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Where the results of `rheos run` go and in which form: options come in, an open output goes out."""
+"""The output of `rheos run`: options come in; the format, and an open file or terminal, go out."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ BY_ENDING = {
 
 
 class Terminal:
-    """Standard output, written to by the engine in pieces that may end within a line.
+    """Standard output, to which the engine writes pieces that may end within a line.
 
-    While figures stand on the same terminal, `above` writes whole lines above them instead.
+    While the figures of `cli.live` are shown on the same terminal, `above` writes whole lines above them.
     """
 
     def __init__(self, file: BinaryIO, above: Write | None = None) -> None:
@@ -38,7 +38,7 @@ class Terminal:
     def write(self, content: bytes) -> int:
         if self.above is None:
             left = memoryview(content)
-            while left:  # a file without a buffer may take only a part
+            while left:  # a write to a file without a buffer may write only a part
                 left = left[self.file.write(left) :]
         else:
             lines, feed, self._begun = (self._begun + content).rpartition(b"\n")
@@ -51,14 +51,14 @@ class Terminal:
 
 
 def chosen_format(asked: RunFormat | None, output: Path | None) -> RunFormat:
-    """As asked, else by the ending of the file, else by the place."""
+    """The format of `--format`, else that of the file's ending, else that which suits the output."""
     by_ending = BY_ENDING.get(output.suffix.lower()) if output else None
     on_terminal = output is None and sys.stdout.isatty()
     return asked or by_ending or (RunFormat.table if on_terminal else RunFormat.ndjson)
 
 
 def terminal_width(output: Path | None) -> int | None:
-    """The width of the terminal that results are for."""
+    """The width of the terminal to which results go; None if they go elsewhere."""
     if output is not None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns  # 80 where a terminal does not know
@@ -66,12 +66,12 @@ def terminal_width(output: Path | None) -> int | None:
 
 @contextmanager
 def opened(output: Path | None, checkpoint: str | None) -> Iterator[Terminal | OutputFile]:
-    """The place of the results. A file is begun anew, unless an interrupted run goes on with it."""
+    """Open the output for results. A file is begun anew, unless an interrupted run goes on with it."""
     if output is None:
         sys.stdout.flush()
         yield Terminal(sys.stdout.buffer)
         return
-    # What `runtime.durable` keeps of a run that has written something.
+    # A run that has written something has records of its batches in the checkpoint.
     goes_on = checkpoint is not None and bool(Store(uri_of(checkpoint)).names("batches"))
     with closing(OutputFile(output, go_on=goes_on)) as file:
         yield file

@@ -1,4 +1,4 @@
-"""A line of progress on standard error for what takes long, and only for a person at a terminal."""
+"""Progress: a line on standard error while something takes long, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.status import Status
 
-PATIENCE = 0.7  # seconds without a word; what is quicker needs no progress
+PATIENCE = 0.7  # seconds before the line is shown: quicker work needs none
 
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Say what is being done if it is still being done after a moment."""
+    """Show what is being done if the block still runs after `PATIENCE` seconds."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`rheos query`: one query over some files, its result to standard output or to a file."""
+"""`rheos query`: answers one query over some files, and writes the result to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from rheos.cli.session import Session, Source
 
 
 def answer(source: Source, session: Session, format: Format | None, output: Path | None) -> None:
-    """Parse first, so that a wrong query costs no loading; then load, run and write."""
+    """Parse the query before the files are loaded, so that a wrong query fails at once; then load, run and
+    write."""
     import rheos
 
     parsed = rheos.parse(source.text, base=session.base)

@@ -1,4 +1,4 @@
-"""`rheos update` and `rheos load`: change the static data of a server that runs."""
+"""`rheos update` and `rheos load`: change the static data of a running server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATIENCE = 600.0  # seconds
 
 
 def update(server: str, text: str, token_file: Path | None) -> None:
-    """Send an update, and say how many triples went and came."""
+    """Send an update, and say how many triples it has changed."""
     found = _send(server, "sparql", text.encode(), "application/sparql-update", token_file)
     _tell(found["changed"], "changed")
 
@@ -31,7 +31,7 @@ def load(
     replace: bool,
     token_file: Path | None,
 ) -> None:
-    """Send files to a graph, one by one. The first of them may replace what is in it."""
+    """Send files to a graph, one by one. With `replace`, the first of them replaces the graph."""
     where = "default" if graph is None else f"graph={quote(graph, safe='')}"
     for number, file in enumerate(files):
         kind = formats.by_path(str(file)) if format is None else formats.by_name(format, str(file))
@@ -58,7 +58,7 @@ def _tell(count: int, what: str) -> None:
 def _send(
     server: str, path: str, body: bytes, kind: str, token_file: Path | None, method: str = "POST"
 ) -> dict[str, Any]:
-    """What a server answers to a request; a RheosError with what it says is wrong."""
+    """Send a request; returns the server's answer. RheosError if the server refuses or does not answer."""
     headers = {"Content-Type": kind, "Accept": "application/json"}
     if token_file is not None:
         headers["Authorization"] = f"Bearer {token_file.read_text().strip()}"

@@ -1,7 +1,7 @@
-"""`rheos run`: queries and the sources of streams come in; what the queries report goes out until these end.
+"""`rheos run`: queries and the sources of streams come in; answers go out until the streams end.
 
-Queries without a stream are answered first, at once. Results are written batch by batch, by the engine, in
-the form that a `Formatter` gives them.
+Queries without a stream are answered first, at once. The engine writes results batch by batch, in the format
+of a `Formatter`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rheos.sinks.base import SinkSpec
     from rheos.syntax import ast
 
-UNNAMED = "query"  # what a query without a file and without REGISTER is called
+UNNAMED = "query"  # the name of a query without a file and without REGISTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def read_queries(paths: list[str], texts: list[str], streams: list[tuple[str, st
 
 
 def read_options(files: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The options of sources, from their files. What a file says is never repeated: it may be a secret."""
+    """The options of sources, from their files. Messages never repeat a value: it may be a secret."""
     found = {}
     for iri, file in files.items():
         try:
@@ -104,7 +104,7 @@ def read_options(files: dict[str, str]) -> dict[str, dict[str, str]]:
 
 
 def run(sources: Sequence[Source], options: Run) -> None:
-    """Parse all first, so that a wrong query costs no waiting; then load, register, write."""
+    """Parse all queries first, so that a wrong query fails at once; then load, register and write."""
     try:
         queries = [parsed(source, options) for source in sources]
         options.outputs.check()
@@ -164,7 +164,7 @@ def started(options: Run, streaming: bool) -> Iterator[Engine]:
 
 
 def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
-    """The queries without streams at once, the others as their streams go on."""
+    """Answer the queries without streams at once, and the others while their streams go on."""
     from rheos.answers.continuous import QueryInfo, untimed
     from rheos.answers.formatter import Formatter
 
@@ -192,7 +192,7 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
         if told:
             engine.stream_to(output, formatter)
         else:
-            # Sinks take the answers of streams; what has no stream is answered here.
+            # Sinks take the answers of continuous queries. The answers of the others are written here.
             output.write(formatter.header() if once else b"")
             output.flush()
         if handles:
@@ -200,7 +200,7 @@ def answer(engine: Engine, queries: Sequence[Registered], options: Run) -> None:
 
 
 def give(handles: Sequence[Handle], sinks: Sequence[SinkSpec]) -> None:
-    """Have the answers of all queries taken by all sinks."""
+    """Give all sinks to all queries."""
     for handle in handles:
         for sink in sinks:
             try:
@@ -212,7 +212,7 @@ def give(handles: Sequence[Handle], sinks: Sequence[SinkSpec]) -> None:
 
 
 def stream(engine: Engine, output: Terminal | OutputFile, options: Run) -> None:
-    """Run until the streams end or the user has enough (Ctrl-C), then say what was left out."""
+    """Run until the streams end or the user presses Ctrl-C, then say how many elements were left out."""
     with nullcontext() if options.quiet else progress("starting Spark"):
         engine.session()
     try:
@@ -227,11 +227,11 @@ def stream(engine: Engine, output: Terminal | OutputFile, options: Run) -> None:
         if not options.quiet and ended in (None, KeyboardInterrupt):
             summarise(engine.metrics, options.dead_letters)
     if engine.streaming.registry.failures():
-        raise typer.Exit(FAULT)  # why was said when it happened
+        raise typer.Exit(FAULT)  # the reason was printed when the query failed
 
 
 def summarise(metrics: Metrics, kept: Path | None) -> None:
-    """What the user should know of the elements that no query has seen."""
+    """Print how many elements became dead letters, and why."""
     streams = metrics.streams.values()
     counts = {
         "bad": sum(stream.bad for stream in streams),

@@ -1,4 +1,4 @@
-"""`rheos serve`: settings come in, and what they describe is served until a signal comes."""
+"""`rheos serve`: settings come in, and the server that they describe runs until a signal comes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def serve(
     data_dir: Path | None = None,
     strict: bool | None = None,
 ) -> None:
-    """With no file named, the usual one counts if it is there. Options count more than the environment, and
-    that more than the file."""
+    """Run a server. Without a file, `rheos.toml` is read if it exists. Options replace settings of the
+    environment, and these replace settings of the file."""
     from rheos.server import check
 
     check()

@@ -1,4 +1,4 @@
-"""What a query command works with: the text of the query, and an engine loaded with the files named."""
+"""Sessions: the text of a query and an engine with loaded files, which several commands need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a query, and what messages call it."""
+    """The text of a query, and its name in messages."""
 
     name: str | None
     text: str
@@ -39,7 +39,7 @@ class Session:
 
     @contextmanager
     def engine(self) -> Iterator[Engine]:
-        """An engine that holds the data of this session."""
+        """An engine with the data of this session."""
         if self.execution is not Execution.catalyst:
             keep_pandas_out()
         from rheos import Engine
@@ -51,7 +51,7 @@ class Session:
 
 
 def load(engine: Engine, data: Sequence[str], graphs: Sequence[tuple[str, str]]) -> None:
-    """The files of the default graph and of the named graphs."""
+    """Load the files of the default graph and of the named graphs."""
     for path in data:
         with progress(f"loading {path}"):
             engine.load(path)

@@ -1,4 +1,4 @@
-"""What makes a start from cold short, beyond importing late."""
+"""Startup: makes the start of a command short, beyond importing late."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-# Whether this process exists for one command; `main` says so. Under a test runner it does not.
+# True if this process exists for one command: `main` sets it. Under a test runner it stays False.
 own_process = False
 
 
 class _NoPandas(MetaPathFinder):
-    """While it is in `sys.meta_path`, there is no pandas."""
+    """A finder that makes every import of pandas fail while it is in `sys.meta_path`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -24,11 +24,11 @@ class _NoPandas(MetaPathFinder):
 
 
 def keep_pandas_out() -> None:
-    """Let pyarrow answer without pandas, for the whole of this process if it is our own.
+    """Make pyarrow work without pandas for the rest of this process, if the process is our own.
 
-    The first `pyarrow.array()` imports pandas, only to ask whether it was given a Series: about a third of
-    the time of a small query. After this, pyarrow takes it that there is none. That is not for a library,
-    and not where Spark is asked for.
+    The first `pyarrow.array()` imports pandas, only to check whether its argument is a Series. This takes
+    about a third of the time of a small query. After this call, pyarrow believes that pandas is not
+    installed. A library must not do that, and neither may a command that uses Spark.
     """
     if not own_process or "pandas" in sys.modules:
         return

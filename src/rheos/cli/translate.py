@@ -7,7 +7,7 @@ from rheos.cli.session import Source
 
 
 def show(source: Source) -> None:
-    """Write the translation; an error names what cannot be said, and where."""
+    """Write the translation; an error names what RSP-QL cannot express, and where it stands."""
     from rheos.syntax.parser import translated
 
     write(translated(source.text), None)

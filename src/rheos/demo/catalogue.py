@@ -1,4 +1,4 @@
-"""The queries of the demo, each with its name and what it is about."""
+"""The catalogue: the queries of the demo, each with its name and a line that says what it is about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rheos.syntax.detect import detect
 
 FOLDER = Path(__file__).parent / "queries"
 
-# In the order in which they are shown; the first comment of each says what it is about.
+# In the order in which they are shown. The first line of each file is a comment that says what it is about.
 NAMES = (
     "district-traffic",
     "busy-gates",

@@ -1,7 +1,7 @@
-"""Life in the city of the demo: what happens in a span of time, as stream elements in N-Quads.
+"""The simulated city of the demo: its events in a span of time, as stream elements in N-Quads.
 
-Rush hours, waves and crashes come every minute or so, so that whoever watches for a while has something to
-see. All of it follows from the seed and the times.
+Rush hours, waves and crashes come about every minute, so that a viewer soon has something to see. All events
+follow from the seed and the times.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ STREAMS = ("tollgates", "cameras", "badges", "prices", "ratings", "buoys")
 
 SECOND = 1_000_000
 
-# Elements a second of all things together, and what changes how fast.
+# Events per second on each stream. The constants below say how often special events come.
 _CARS, _PHOTOS, _STEPS, _TICKS, _RATINGS, _READINGS = 40.0, 12.0, 12.0, 7.0, 1.5, 6.0
 _RUSH = 60.0  # seconds from one rush hour to the next
-_WAVE = 45.0  # … from one wave to the next
+_WAVE = 45.0  # seconds from one wave to the next
 _BETWEEN = 3.0  # seconds that a wave takes from one buoy to the next
-_CRASH = 25.0  # … from one crash to the next, which lasts for
-_LOW = 3.0
-_STOLEN = 0.02  # how often a car is far too fast
+_CRASH = 25.0  # seconds from one crash of a price to the next
+_LOW = 3.0  # seconds that a crash lasts
+_STOLEN = 0.02  # the share of cars that are far too fast
 
 Event = tuple[int, str]  # a time, and the triple that happens then
 
 
 @dataclass
 class City:
-    """The state of the city: where people are, what shares cost."""
+    """The state of the city: the rooms that people are in, and the prices of shares."""
 
     seed: int = 7
     rooms: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class City:
         self.prices = {company: self._random.uniform(40, 160) for company in world.COMPANIES}
 
     def between(self, start: int, end: int) -> dict[str, bytes]:
-        """What happens on each stream from one time until another, in microseconds."""
+        """The lines of each stream from one time until another, in microseconds."""
         made = {
             "tollgates": self._tollgates,
             "cameras": self._cameras,
@@ -62,7 +62,7 @@ class City:
         }
 
     def _times(self, start: int, end: int, rate: float) -> list[int]:
-        """Times at which something happens that does so often a second."""
+        """Random times in a span for something that happens `rate` times a second."""
         expected = rate * (end - start) / SECOND
         count = int(expected) + (self._random.random() < expected % 1)
         return sorted(self._random.randrange(start, end) for _ in range(count))

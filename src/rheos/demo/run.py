@@ -1,8 +1,7 @@
-"""The demo as it runs: a server with a living city, and what it does in words.
+"""The run of the demo: a server with a simulated city, and its answers as text on the terminal.
 
-What happens in the city is pushed to the streams of the server a quarter of a second at a time, with the
-times at which it happens. The queries are those of the server's configuration, so its pages show them as they
-show any.
+The events of the city are pushed to the streams of the server every quarter of a second, each with its time.
+The queries are in the server's configuration, so its pages show them like any other queries.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from rheos.server.serve import served
 
 PORT = 8080
 NQUADS = "application/n-quads"
-BEFORE = 10  # seconds of the life of the city that the streams begin with, so that answers come soon
+BEFORE = 10  # seconds of past events that the streams begin with, so that the first answers come soon
 
-WINDOW = LogicalWindow(30 * SECOND, 2 * SECOND)  # so long that there is time to look at a moment in it
+WINDOW = LogicalWindow(30 * SECOND, 2 * SECOND)  # long enough for a viewer to look at a moment in it
 
 _STEP = 0.25  # seconds
 _LOOK = 0.5
@@ -43,7 +42,7 @@ STYLES = {"csparql": "blue", "cqels": "magenta", "epsparql": "yellow", "rspql": 
 
 
 def run(port: int | None, seconds: float | None) -> None:
-    """Run for so long, or until Ctrl-C."""
+    """Run the demo for some seconds, or until Ctrl-C."""
     began = time.monotonic()
     known = queries()
     saying = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -73,7 +72,7 @@ def run(port: int | None, seconds: float | None) -> None:
 
 
 def config_of(folder: Path, known: tuple[DemoQuery, ...], port: int | None) -> Config:
-    """The configuration that such a server would have."""
+    """The configuration of the demo's server."""
     data = folder / "city.ttl"
     data.write_text(world.turtle())
     return Config(
@@ -87,7 +86,7 @@ def config_of(folder: Path, known: tuple[DemoQuery, ...], port: int | None) -> C
 
 
 def free_port() -> int:
-    """The usual port, or any where that is taken."""
+    """The usual port or, if it is taken, 0, which stands for any free port."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -99,7 +98,7 @@ def free_port() -> int:
 
 @dataclass
 class Life:
-    """The city in a thread of its own, and how much has happened in it."""
+    """The thread in which the city lives, and how many elements it has made."""
 
     host: Host
     elements: int = 0
@@ -139,7 +138,7 @@ def after(what: str, began: float) -> str:
 
 
 def tell(host: Host, known: tuple[DemoQuery, ...], until: float | None, begin: Callable[[], None]) -> None:
-    """Write answers until a time; for ever without one. `begin` is called before the first."""
+    """Write answers until a time, or for ever if it is None. `begin` is called before the first answer."""
     answers = Console(highlight=False, soft_wrap=True)
     telling = Telling(host.answers, [query.name for query in known])
     styles = {query.name: STYLES[query.language] for query in known}

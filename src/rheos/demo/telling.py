@@ -1,4 +1,4 @@
-"""Answers for the terminal: short lines for a person, from lines of NDJSON."""
+"""Telling: answers as lines of NDJSON come in, short lines for a person at a terminal go out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from rheos.server.answers import AnswerLog
 
 PAUSE = 5.0  # seconds between two lines of the same query
-_MOST = 200  # answers that are looked at
+_MOST = 200  # answers of a query that are looked at
 _WIDTH = 140  # characters of a line
 _LAST = re.compile(r"[^/#:]+[/#]?$")
 _TERM = re.compile(r'<([^>]*)>|"((?:[^"\\]|\\.)*)"\S*|(_:\S+)')
@@ -20,15 +20,15 @@ _TERM = re.compile(r'<([^>]*)>|"((?:[^"\\]|\\.)*)"\S*|(_:\S+)')
 
 @dataclass
 class Telling:
-    """What has been told of each query, and when."""
+    """The latest answer of each query that was told, and when it was told (`told`)."""
 
     answers: AnswerLog
     names: Sequence[str]
     told: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def news(self) -> Iterable[tuple[str, str, str]]:
-        """A query, the time of its latest answer and what that is, for all that have something new and
-        have not spoken just now."""
+        """For each query with new answers: its name, the time of its latest answers, and their text. A query
+        for which a line was written less than `PAUSE` seconds ago is left out."""
         now = time.monotonic()
         for name in self.names:
             number, last = self.told.get(name, (0, -PAUSE))

@@ -1,6 +1,6 @@
-"""What there is in the city of the demo: names for the streams, and the static data as Turtle.
+"""The world of the demo: the names of all things in the city, and the static data about them as Turtle.
 
-It is all in one place so that the streams speak of nothing that the static data does not know.
+Both are in one module, so that the streams mention nothing that the static data does not know.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PEOPLE = (
 )  # fmt: skip
 COMPANIES = {"Acme": "Tools", "Borea": "Energy", "Cirrus": "Software", "Delphi": "Software", "Etna": "Energy"}
 AGENCIES = ("Fides", "Minerva", "Stella")
-BUOYS = ("buoyOuter", "buoyMiddle", "buoyInner")  # as a wave meets them
+BUOYS = ("buoyOuter", "buoyMiddle", "buoyInner")  # in the order in which a wave reaches them
 
 # Where each district is; its gates are around it.
 GEO = "http://www.w3.org/2003/01/geo/wgs84_pos#"
@@ -29,7 +29,7 @@ _PLACES = {
     "Brera": (45.4719, 9.1881), "Isola": (45.4875, 9.1893), "Lambrate": (45.4830, 9.2420),
     "Navigli": (45.4500, 9.1700), "Portello": (45.4870, 9.1490), "Ticinese": (45.4560, 9.1820),
 }  # fmt: skip
-_AROUND = ((0.0035, -0.0060), (-0.0030, 0.0065))  # degrees, of the first gate of a district and of the second
+_AROUND = ((0.0035, -0.0060), (-0.0030, 0.0065))  # degrees from the district to its first and second gate
 
 # Doors between rooms, both ways.
 _DOORS = (
@@ -37,7 +37,7 @@ _DOORS = (
     ("Cafe", "Terrace"), ("Aula2", "Library"),
 )  # fmt: skip
 
-# Kinds of things, for queries that ask for more than was said: every sensor sees, whatever it is called.
+# The schema, for the query with entailment: every kind of sensor sees, whatever its property is called.
 _SCHEMA = """\
 :Tollgate rdfs:subClassOf :Sensor .
 :Camera rdfs:subClassOf :Sensor .
@@ -49,7 +49,7 @@ _SCHEMA = """\
 
 
 def turtle() -> str:
-    """The static data."""
+    """The static data as Turtle."""
     lines = [f"@prefix : <{CITY}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     lines += [f"@prefix geo: <{GEO}> .", _SCHEMA]
     lines += (f"{subject} {predicate} {object} ." for subject, predicate, object in _facts())
@@ -57,7 +57,7 @@ def turtle() -> str:
 
 
 def doors() -> dict[str, list[str]]:
-    """The rooms that can be reached from each."""
+    """For each room, the rooms that can be reached from it."""
     return {room: [b if a == room else a for a, b in _DOORS if room in (a, b)] for room in ROOMS}
 
 
@@ -77,7 +77,7 @@ def _facts() -> Iterator[tuple[str, str, str]]:
         yield f":{room}", ":nextTo", ", ".join(f":{other}" for other in others)
     for number, name in enumerate(PEOPLE):
         yield f":{name}", ":name", f'"{name}"'
-        # Papers of two and of three authors: everybody has some co-authors, and nobody has all.
+        # Papers of two or three authors: everybody has some co-authors, and nobody has everybody as one.
         yield f":paper{number}", ":author", f":{name}, :{PEOPLE[(number + 1) % len(PEOPLE)]}"
         if number % 4 == 0:
             yield f":paper{number}", ":author", f":{PEOPLE[(number + 7) % len(PEOPLE)]}"

@@ -16,12 +16,12 @@ from importlib.util import find_spec
 
 from rheos.errors import EnvironmentFault
 
-# What the extra `server` brings, as it is imported.
+# The packages of the extra `server`, by the names under which they are imported.
 PACKAGES = ("jinja2", "msgspec", "prometheus_client", "starlette", "uvicorn", "websockets")
 
 
 def check() -> None:
-    """EnvironmentFault if the packages of the extra are not there."""
+    """Raise EnvironmentFault if packages of the extra `server` are missing."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise EnvironmentFault(f"the server needs {', '.join(missing)}: pip install 'rheos[server]'")

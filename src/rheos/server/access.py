@@ -1,12 +1,12 @@
 """Access: decides whether a request is allowed, and raises a Problem if it is not.
 
-Everybody may read, unless there is a token for reading; a stream or a query may have its own. Writing needs
-the token, where there is one, and who may write may read everything. A token is sent as `Bearer`, or as the
-password of `Basic`, which is what a browser asks its user for.
+Everybody may read, unless there is a token for reading. A stream or a query may have a token of its own for
+reading. Writing needs the token of the server, if it has one, and clients that may write may read everything.
+A token is sent as `Bearer`, or as the password of `Basic`, which a browser asks its user for.
 
 Without a token the server listens on this machine only. Then the danger is a page of another site, open in a
-browser on this machine. It can send requests in the user's name, which have the Origin of that site. It can
-also use a host name of its own that points to this machine.
+browser on this machine. The page can send requests in the user's name; these have the Origin of that site. It
+can also use a host name of its own that points to this machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rheos.server.problems import Problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-# What tells nothing of the data, and must be there for probes and for the pages themselves.
+# Addresses that show no data, and that probes and the pages themselves need without a token.
 _OPEN = {"health", "static", "openapi.json", "favicon.ico", "robots.txt"}
 # Addresses whose second part is the name of a stream or a query.
 _NAMING = {"page", "trdf"}
@@ -47,7 +47,8 @@ class Access:
         return cls(config.token, urlsplit(base).hostname, config.read_token, config.read_tokens)
 
     def read(self, request: HTTPConnection) -> None:
-        """Refuse a name of the server that is not its own, and clients without the token for reading."""
+        """Refuse requests to a host name that is not the server's own, and clients without the token for
+        reading."""
         self._check_name(request)
         first, _, rest = request.scope["path"].strip("/").partition("/")
         if first in _OPEN:
@@ -61,14 +62,14 @@ class Access:
             raise _unknown("Reading needs a token", f'{_BEARER}, Basic realm="rheos", charset="UTF-8"')
 
     def _check_name(self, request: HTTPConnection) -> None:
-        # With a token this is not needed.
+        # A server with a token does not need this check.
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
         if self.token is None and host and host != self.own_host and not is_loopback(host):
             raise Problem(421, "This server has no such name", f"{host}; base = … gives it one")
 
     def socket(self, request: HTTPConnection) -> None:
-        """Refuse pages of other sites where only this machine may read. What comes over a WebSocket a browser
-        gives to any page, unlike the responses to other requests."""
+        """Refuse clients that may not read and, on a server without a token, pages of other sites. A browser
+        gives the messages of a WebSocket to any page, unlike the responses to other requests."""
         self.read(request)
         if self.token is None:
             self._check_origin(request)
@@ -84,12 +85,12 @@ class Access:
         self._check_origin(request)
         request.scope["writes"] = True
         if self.token is not None and not _has(request, self.token):
-            # A browser would ask for Basic itself; the pages ask for the token.
+            # Basic is not offered: a browser would ask for a password, but the pages ask for the token.
             raise _unknown("Writing needs the token", _BEARER)
 
 
 def _has(request: HTTPConnection, *tokens: str | None) -> bool:
-    """Whether a client has sent one of some tokens."""
+    """True if a client has sent one of these tokens."""
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     sent = given.strip().encode()
     if kind.lower() == "basic":

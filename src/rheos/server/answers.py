@@ -23,12 +23,12 @@ from typing import NamedTuple
 from rheos.answers.formatter import Answered, Formatter
 from rheos.errors import CheckpointError
 
-_SEGMENTS = 8  # files that together hold what is kept
+_SEGMENTS = 8  # files that together hold about as much as is kept
 _HEAD = b'{"query":"'
 
 
 class Line(NamedTuple):
-    """An answer, and the number by which a client says that it has it."""
+    """An answer and its number. A client names the number of the last answer that it has, to go on there."""
 
     number: int
     text: bytes
@@ -75,8 +75,8 @@ class AnswerLog:
         self._keep = keep
         self._lock = threading.Lock()
         self._lines = {name: _Lines(since) for name, since in known.items()}
-        self._files: dict[int, FileIO] = {}  # by the place of their first byte
-        self._tail = b""  # the beginning of a line
+        self._files: dict[int, FileIO] = {}  # by the position of their first byte
+        self._tail = b""  # the beginning of a line whose end is not written yet
         self._touched: set[str] = set()
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.glob("*.ndjson")):
@@ -111,7 +111,8 @@ class AnswerLog:
             return self.position
 
     def cut(self, length: int) -> None:
-        """Remove everything after a position. Nobody reads yet, and the engine will write the same again."""
+        """Remove everything after a position. Nobody reads the log yet, and the engine will write the same
+        answers again."""
         with self._lock:
             if self.position < length:
                 raise CheckpointError(

@@ -1,4 +1,4 @@
-"""The web application: all addresses, and what is done for every request."""
+"""The web application: all addresses, and the work that is done for every request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", 
 
 
 class Application(NamedTuple):
-    """The application. `close` ends the requests that would never end by themselves."""
+    """The application. `close` ends its running requests, some of which would never end by themselves."""
 
     starlette: Starlette
     close: Callable[[], None]
@@ -57,7 +57,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     metrics = Metrics(host, counters, subscribers)
 
     async def sparql(request: Request) -> Response:
-        """A page for who has no query yet, and wants one; an answer for everybody else."""
+        """A page for clients that want HTML and send no query, an answer for all others."""
         shows = not request.query_params and wants_page(request, (*SOLUTIONS, *FORMATS))
         return await (pages.sparql if shows else protocol.get)(request)
 
@@ -117,8 +117,8 @@ def application(host: Host, subscribers: Subscribers) -> Application:
 
 
 def at(path: str, **handlers: Handler) -> Route:
-    """An address with a handler for each method. It refuses all other methods itself. Otherwise Starlette
-    would look for another address that fits and has the method."""
+    """An address with a handler for each method. The route refuses all other methods itself: otherwise
+    Starlette would look for another address that fits and has the method."""
     allowed = [*(["GET", "HEAD"] if "GET" in handlers else []), *(m for m in handlers if m != "GET")]
 
     async def handle(request: Request) -> Response:
@@ -166,6 +166,6 @@ class Every:
             took = round((time.perf_counter() - began) * 1000, 1)
             client = (scope.get("client") or ("",))[0]
             fields = {"method": scope["method"], "path": scope["path"], "status": status}
-            # Who writes can be found in the log at any level that is usual.
+            # Changes are logged at the usual level, so that the log tells which client made them.
             event, level = ("write", "info") if scope.get("writes") else ("request", "debug")
             log(event, level=level, **fields, milliseconds=took, client=client)

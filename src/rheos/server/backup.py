@@ -1,18 +1,19 @@
-"""Backup: the folder of a server comes in, which may run meanwhile, and a copy goes out from which a server
-goes on.
+"""Backup: copies the folder of a server, which may run meanwhile, so that a server can go on from the copy.
 
 A copy file by file, in no particular order, would not do: the journal could say that a batch is done, and
-Spark's own logs, copied a moment earlier, that it was never begun. So the last record of the journal is the
-moment of the copy, and all else is copied after it, such that it fits:
+Spark's own logs, copied a moment earlier, that the batch was never begun. So the last record of the journal
+(batch N) is the moment of the copy, and all other files are copied so that they fit to this record:
 
-    server.json                  before it: a query that comes meanwhile is not in the copy
-    engine/batches/N.json        the moment, with all that it names; if that goes meanwhile, a later moment
-    engine/spark                 what is in batches up to N, and nothing of later ones
-    engine/sinks, answers/ …     what is of later batches in these is taken away when the copy is opened
-    pushed/, engine/received     logs, which grow at their ends: behind batch N they are read again
+    server.json                  copied first: a query that is registered meanwhile is not in the copy
+    engine/batches/N.json        the record, and all files that it names; if one is deleted meanwhile, the
+                                 copy begins again with a later record
+    engine/spark                 Spark's logs up to batch N, and nothing of later batches
+    engine/sinks, answers/ …     may have content of later batches, which is removed when the copy is opened
+    pushed/, engine/received     logs that grow at their ends: what comes after batch N is read again
     static/                      one file for each change
 
-Every element that was answered with 202 before the copy began is in the logs, or in what batch N names.
+Every element that was answered with 202 before the copy began is in the logs, or in a file that the record of
+batch N names.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from rheos.errors import RheosError
 from rheos.runtime.state.journal import segments_of
 
 TRIES = 50
-_PAUSE = 0.1  # seconds before the next one
+_PAUSE = 0.1  # seconds before the next try
 _PARTIAL = ".partial"
 _LOGS = ("pushed/*", "engine/received/*")
 
 
 class _Moved(Exception):
-    """The server went on, and took away what the copy needs."""
+    """The server has gone on meanwhile, and has deleted files that the copy needs, or may have done so."""
 
 
 @dataclass
 class Copied:
-    """What was copied: the last batch in it, the files and their bytes."""
+    """What was copied: the number of the last batch, how many files and bytes, and the seconds it took."""
 
     batch: int | None = None
     files: int = 0
@@ -50,7 +51,7 @@ class Copied:
 
 
 def backup(folder: Path, target: Path) -> Copied:
-    """Copy the folder of a server to a new folder, which is there when it is whole, and not before."""
+    """Copy the folder of a server to a new folder. The new folder appears only when the copy is complete."""
     if not (folder / "server.json").is_file():
         raise RheosError(f"{folder} is no folder of a server: there is no server.json in it")
     if target.exists():
@@ -78,7 +79,7 @@ def backup(folder: Path, target: Path) -> Copied:
 
 @dataclass
 class _Copy:
-    """One attempt."""
+    """One attempt to copy the folder."""
 
     folder: Path
     target: Path
@@ -101,13 +102,13 @@ class _Copy:
     # --- the engine ----------------------------------------------------------------------------------
 
     def _engine(self) -> dict[str, Any]:
-        """Copy what the engine keeps; returns the record of its last batch."""
+        """Copy the folder of the engine; returns the record of its last batch, empty if there is none."""
         engine = self.folder / "engine"
         numbers = [int(path.stem) for path in engine.glob("batches/*.json")]
         if not numbers:
             if (engine / "spark" / "offsets").exists():
                 raise _Moved
-            return {}  # it has never run
+            return {}  # the engine has never run
         number = max(numbers)
         place = engine / "batches" / f"{number}.json"
         self._file(place)
@@ -118,7 +119,7 @@ class _Copy:
         for said in sorted(engine.glob(f"batches/{number}.*")):
             if said.suffix not in (".json", _PARTIAL):
                 self._file(said)
-        # Only after the next batch is done may something of what this one said be missing.
+        # Files of this batch may be missing only if the next batch is done.
         if any(int(path.stem) > number for path in engine.glob("batches/*.json")):
             raise _Moved
         for segment in named:
@@ -132,9 +133,9 @@ class _Copy:
         return record
 
     def _spark(self, folder: Path, number: int) -> None:
-        """Copy Spark's logs up to a batch. The one after that is planned anew from the end of this one."""
+        """Copy Spark's logs up to a batch. Spark plans the next batch anew, from the end of this one."""
         if number < 0:
-            return  # nothing was read yet
+            return  # no element was read yet
         for path in self._below(folder):
             numbered = path.parent.name in ("offsets", "commits")
             if not numbered or path.name in (str(number - 1), str(number)):
@@ -145,8 +146,9 @@ class _Copy:
     # --- the rest ------------------------------------------------------------------------------------
 
     def _log(self, folder: Path, known: list[Path]) -> None:
-        """Copy a log of elements: its numbers first, so that they are not beyond its end. What was there
-        before the moment of the copy has to be there still, or elements behind that moment may be missing."""
+        """Copy a log of elements. The positions in `skipped` and `taken` are copied first, so that they do
+        not point behind the end of the copied log. The files in `known`, which were there before the record
+        was read, must still be there: they may have elements that come after batch N."""
         for name in ("skipped", "taken"):
             if (folder / name).exists():
                 self._file(folder / name)
@@ -155,15 +157,16 @@ class _Copy:
             raise _Moved
 
     def _answers(self, record: dict[str, Any]) -> None:
-        """Copy the log of answers, which has at least what the record says."""
+        """Copy the log of answers, which is at least as long as the record says."""
         length = (record.get("lengths") or {}).get("answers") or 0
         starts = self._rising(self.folder / "answers", "*.ndjson")
         if starts and min(starts) > length:
-            raise _Moved  # it has been given up already
+            raise _Moved  # the end of batch N in the log has been deleted already
 
     def _rising(self, folder: Path, pattern: str) -> list[int]:
-        """Copy files that are named by what went before them: the oldest may go meanwhile, and then all that
-        are older went, too. Returns the names of those that were copied."""
+        """Copy the files of a log, which are named by the position of their first byte; returns the positions
+        of the copied files. The oldest files may be deleted meanwhile. If a file is missing that comes after
+        a copied one, the copy has a gap and begins again."""
         starts: list[int] = []
         for path in sorted(folder.glob(pattern)):
             try:
@@ -179,7 +182,7 @@ class _Copy:
             try:
                 self._file(path)
             except FileNotFoundError:
-                continue  # a sink has taken it
+                continue  # deleted meanwhile: a sink has taken these answers, for example
 
     def _below(self, folder: Path) -> Iterator[Path]:
         for path in sorted(folder.rglob("*")):
@@ -187,8 +190,8 @@ class _Copy:
                 yield path
 
     def _hold(self, path: Path) -> None:
-        """Keep a file that is never changed from going, if the copy is on the same disk: many of them take
-        longer to copy than a batch."""
+        """Link a file that is never changed, so that its content stays even if the server deletes the file:
+        to copy many such files takes longer than a batch. If the copy is on another disk, no link is made."""
         there = self._held(path)
         there.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -1,5 +1,5 @@
-"""Caching: the headers that tell one version of a graph from another, and the conditions of requests that use
-them (RFC 9110, section 13)."""
+"""Caching: the headers that identify the version of a graph, and the conditions of requests that use these
+headers (RFC 9110, section 13)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TAG = re.compile(r'\s*(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)')
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a graph. Times are in microseconds. It is `ambiguous` if there was another version in the
-    same second: dates in headers have whole seconds, so only the tag can tell the two apart."""
+    """A version of a graph. Times are in microseconds. It is `ambiguous` if another version may have the same
+    second: dates in headers have whole seconds, so only the tag can tell the two apart."""
 
     tag: str
     modified: int | None

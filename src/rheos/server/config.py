@@ -1,8 +1,8 @@
 """The configuration: a TOML file comes in, a Config goes out, or an error that names the key.
 
-`Settings` is the file as it is written. `Config` is what the server works with: paths are found, files of
-queries are read, texts are windows and lengths of time. docs/configuration.md describes every key; a test
-compares the two.
+`Settings` is the file as it is written. `Config` is what the server works with: paths are resolved, the files
+of queries are read, and texts have become windows and lengths of time. docs/configuration.md describes every
+key; a test compares that page with `Settings`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT_FILE = "rheos.toml"
 DEFAULT_WINDOW = PhysicalWindow(100, 1)
 
-# The server itself has these addresses.
+# Addresses of the server itself, which cannot be names of streams or queries.
 RESERVED = {"check", "favicon.ico", "flow", "health", "metrics", "new", "new-data", "new-stream"}
 RESERVED |= {"openapi.json", "page"}
 RESERVED |= {"preview", "queries", "rdf-graph-store", "robots.txt", "sparql", "static", "streams", "trdf"}
@@ -63,15 +63,15 @@ class LogTable(Struct, frozen=True):
 
 
 class TlsTable(Struct, frozen=True):
-    """`[tls]`: the certificate of a server that is asked by https without a proxy, and its key."""
+    """`[tls]`: the certificate and its key, for a server that speaks https itself, without a proxy."""
 
     certificate: Text | None = None
     key: Text | None = None
 
 
 class Common(Struct, frozen=True, kw_only=True):
-    """The settings that mean the same in the file and in the server. `base` is the beginning of all
-    addresses of the server; without one, host and port are."""
+    """The settings that `Settings` and `Config` share. All addresses of the server begin with `base`; without
+    it, they begin with host and port."""
 
     host: Text = "127.0.0.1"
     port: Port = 8080
@@ -96,8 +96,8 @@ class DataTable(Struct, frozen=True):
 
 
 class StreamTable(models.StreamDescription, frozen=True):
-    """`[streams.NAME]`: either a source or a stream that clients push to. What does not belong into the URL
-    of a source is in a table for its kind."""
+    """`[streams.NAME]`: either a source or a stream that clients push to. Options that do not belong into the
+    URL of a source are in the table of its kind: `kafka`, `mqtt` or `http`."""
 
     push: Truth = False
     follow: Truth = False
@@ -108,7 +108,7 @@ class StreamTable(models.StreamDescription, frozen=True):
 
 
 class SinksTable(Struct, frozen=True):
-    """`[sinks]`: what holds for sinks that do not say otherwise, and the folder of those of clients."""
+    """`[sinks]`: the defaults for all sinks, and the folder for the files that clients have written."""
 
     limit: Count = LIMIT
     full: models.Full = "stop"
@@ -116,7 +116,7 @@ class SinksTable(Struct, frozen=True):
 
 
 class SinkTable(Struct, frozen=True):
-    """A sink of a query, with more than its address."""
+    """A sink of a query. A sink that is written as a text has only its address, `to`."""
 
     to: Text | None = None
     limit: Count | None = None
@@ -136,7 +136,7 @@ class QueryTable(Struct, frozen=True):
 
 
 class Settings(Common, frozen=True, kw_only=True):
-    """The file."""
+    """The content of the file."""
 
     token_file: Text | None = None
     read_token_file: Text | None = None
@@ -155,8 +155,8 @@ class Settings(Common, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
     """A stream that has a source, or that clients push to. `lateness` and `ahead` are in µs, `idle` is in
-    seconds. `ahead` is None where there is no bound; "auto" leaves it to the kind of the stream. With a
-    `mapping` it takes records that are not RDF; `time` is what stands for the time of elements."""
+    seconds. `ahead` is None where there is no bound; with "auto" the kind of the stream decides. With a
+    `mapping` the stream takes records that are not RDF; `time` says where the time of elements comes from."""
 
     name: str
     source: str | None = None
@@ -209,7 +209,7 @@ class Tls(NamedTuple):
 
 
 class Config(Common, frozen=True, kw_only=True):
-    """All that a server is told. The folder `state` holds everything that survives the process."""
+    """The configuration of a server. The folder `state` holds everything that survives the process."""
 
     state: Path = Path("rheos-state")
     tls: Tls | None = None
@@ -243,8 +243,8 @@ def is_loopback(host: str) -> bool:
 
 
 def read(path: Path | None, given: Table[str, Any] | None = None) -> Config:
-    """Read a file, if there is one. What is given beside it counts more. Paths are relative to the folder of
-    the file."""
+    """Read the configuration file, if there is one. Settings in `given` replace those of the file. Paths are
+    relative to the folder of the file."""
     content: dict[str, Any] = {}
     if path is not None:
         try:
@@ -258,7 +258,7 @@ def read(path: Path | None, given: Table[str, Any] | None = None) -> Config:
 
 
 def from_environment(variables: Table[str, str]) -> dict[str, Any]:
-    """The settings that are environment variables."""
+    """The settings from environment variables."""
     try:
         return settings(variables, Settings)
     except ValueError as error:
@@ -306,7 +306,7 @@ def config_of(content: Table[str, Any], file: str = DEFAULT_FILE, folder: Path =
 
 
 def _secret(key: str, text: str | None, file: str | None, top: Place, folder: Path) -> str | None:
-    """A token, given as it is or by its file."""
+    """A token, which is given as a text or as the name of a file."""
     if text is not None and file is not None:
         raise top.error(f"{key} and {key}_file: only one of them")
     if file is not None:
@@ -343,7 +343,7 @@ def stream_of(name: str, content: Table[str, Any], allow: Iterable[str] = ()) ->
 
 
 def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> StreamConfig:
-    """A stream; without a folder it is a client's, who gives the mapping itself."""
+    """A stream. Without a `folder` a client describes it, and gives the text of the mapping, not a file."""
     place, source = top.under("streams").under(name), given.source
     place.check(check_name, name)
     if given.push == (source is not None):
@@ -370,7 +370,7 @@ def _stream(given: StreamTable, name: str, top: Place, folder: Path | None) -> S
     )
 
 
-# The tables of options, by the part of a scheme before and after which others stand (poll+http, mqtts).
+# The tables of options, and the schemes of the sources that take them. Of `poll+http` only `http` counts.
 _OPTIONS = {"kafka": ("kafka",), "mqtt": ("mqtt", "mqtts"), "http": ("http", "https", "ws", "wss")}
 
 
@@ -387,7 +387,7 @@ def _options(given: StreamTable, source: str | None, place: Place) -> dict[str, 
 
 
 def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping | None:
-    """The mapping of a stream, which must be right, and fit to what stands for the time."""
+    """The mapping of a stream; ConfigError if it is wrong, or if it does not go with `time`."""
     from rheos.mapping import Mapping
     from rheos.sources.decoding import Decoding
 
@@ -452,7 +452,7 @@ def network_address(text: str) -> str:
 
 
 class Place(NamedTuple):
-    """A table of a file, for errors to name."""
+    """The place of a table in a file, which errors name."""
 
     file: str
     name: str = ""
@@ -465,7 +465,7 @@ class Place(NamedTuple):
         return ConfigError(f"{where}[{self.name}] {message}" if self.name else f"{where}{message}")
 
     def value(self, key: str, read: Callable[[str], T], text: str | None) -> T | None:
-        """What a text says; the text of a key that is not there says nothing."""
+        """The value that a text stands for; None if the key is not there."""
         try:
             return None if text is None else read(text)
         except ValueError as error:
@@ -480,7 +480,8 @@ class Place(NamedTuple):
 
 
 def read_table(model: Any, content: Any, place: Place) -> Any:
-    """A table as its model. msgspec checks single values only: it would not say in which table one is."""
+    """A table as an object of its model. msgspec checks single values only, because its errors would not
+    name the table."""
     if get_origin(model) is dict:
         known = dict.fromkeys(content, get_args(model)[1])
     else:
@@ -504,7 +505,7 @@ def _value(model: Any, key: str, value: Any, place: Place) -> Any:
 
 
 def _title(model: Any) -> str:
-    """What a type is in words."""
+    """A type in words, for errors."""
     for part in (model, *get_args(model)):
         if get_origin(part) is Literal:
             return f"one of {', '.join(get_args(part))}"
@@ -513,7 +514,7 @@ def _title(model: Any) -> str:
     raise TypeError(f"{model} has no title")
 
 
-# --- texts: each of these gives what a text means, or a ValueError ---------------------------------------
+# --- texts: each of these returns the value of a text, or raises a ValueError -----------------------------
 
 
 def check_name(name: str) -> str:
@@ -528,7 +529,7 @@ def check_name(name: str) -> str:
 
 
 def token(text: str) -> str:
-    # The message does not repeat it: logs are no place for a secret.
+    # The message does not repeat the token: a secret must not get into a log.
     if not re.fullmatch(r"[!-~]{8,}", text):
         raise ValueError("a token has at least 8 characters of ASCII, and no spaces")
     return text
@@ -550,5 +551,5 @@ def base(text: str) -> str:
 
 
 def bound(text: str) -> int | None:
-    """How far ahead of the clock elements may be; None is without a bound."""
+    """How far ahead of the clock elements may be, in microseconds; None means without a bound."""
     return None if text == "none" else durations.microseconds(text)

@@ -1,4 +1,4 @@
-"""Control: PUT, POST and DELETE change queries and streams, and /queries and /streams list them."""
+"""Control: the handlers by which clients change queries and streams (PUT, POST, DELETE) and list them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STREAM_JSON = "application/json"
 
 @dataclass(frozen=True)
 class Control:
-    """The handlers of `/name` that write, and of the lists."""
+    """The handlers of `/name` that change something, and those of `/queries` and `/streams`."""
 
     host: Host
     access: Access
@@ -40,7 +40,7 @@ class Control:
     # --- PUT -----------------------------------------------------------------------------------------
 
     async def put(self, request: Request) -> Response:
-        """Register a query, or make a stream of a description in JSON."""
+        """Register a query, or make a stream from a description in JSON."""
         self.access.write(request)
         name = request.path_params["name"]
         try:

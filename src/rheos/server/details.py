@@ -1,5 +1,4 @@
-"""Details of queries: plans, last answers, and dry runs of texts that are not registered, queries as well as
-mappings."""
+"""Details of queries: plans, last answers, and dry runs of queries and mappings that are not registered."""
 
 from __future__ import annotations
 
@@ -37,7 +36,8 @@ _LOOK = 0.05  # seconds between two looks for answers
 
 @dataclass(frozen=True)
 class Details:
-    """`/name/plan`, `/name/answers`, `/check` and `/preview`. Only two dry runs are done at a time."""
+    """The handlers of `/name/plan`, `/name/answers`, `/check` and `/preview`. At most two dry runs are done
+    at a time."""
 
     host: Host
     access: Access
@@ -61,8 +61,8 @@ class Details:
         return models.reply(models.Answers(last, shown), headers=_NO_CACHE)
 
     async def check(self, request: Request) -> Response:
-        """A dry run: the plan of a text and, if the client wants to wait, its first answers. Nothing is
-        registered under its name, and nobody else sees the answers."""
+        """A dry run: the plan of a query and, if the client wants to wait, its first answers. The query is
+        not registered under its name, and nobody else sees the answers."""
         self.access.write(request)
         text = await limits.text(request, self.host.limits.query)
         asked = limits.asked(request, text)
@@ -88,7 +88,7 @@ class Details:
         )
 
     async def preview(self, request: Request) -> Response:
-        """What a mapping makes of some records. Nothing is kept of it."""
+        """What a mapping makes of some records. The elements are not stored."""
         self.access.write(request)
         text = await limits.text(request, self.host.limits.body)
         try:
@@ -120,7 +120,7 @@ def previewed(given: models.Preview, base: str) -> models.Mapped:
             given.records.encode(), given.format, Decoding(Mapping.of(given.mapping), given.time, base)
         )
     except RheosError as error:
-        if isinstance(error.__cause__, PlacedError):  # what is wrong with a query has a place in it
+        if isinstance(error.__cause__, PlacedError):  # a mistake in a query, which has a line and a column
             raise error.__cause__ from None
         raise Problem(400, "The mapping cannot be used", str(error)) from None
     shown = chunk.elements.slice(0, _SHOWN)

@@ -1,6 +1,7 @@
 """Settings from the environment: `RHEOS_LIMITS__QUERIES=20` comes in, `{"limits": {"queries": 20}}` goes out.
 
-Two underscores go one table down. Values are texts where the key takes a text, and TOML otherwise.
+Two underscores separate a table from a key in it. A value is a text where its key takes a text, and TOML
+otherwise.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import msgspec
 from msgspec import Struct
 
 PREFIX = "RHEOS_"
-# These are read elsewhere, and by the tests.
+# Variables that are no settings: other modules and the tests read them.
 OTHERS = {"TRACEBACK", "KAFKA_JARS", "W3C", "RML"}
 
 
 def settings(environment: Mapping[str, str], model: type[Struct]) -> dict[str, Any]:
-    """The settings that the environment has, as the tables of a file. A ValueError names a variable that is
-    none."""
+    """The settings in the environment, as nested tables like those of the file. ValueError if a variable is
+    no setting."""
     found: dict[str, Any] = {}
     for name in sorted(environment):
         key = name.removeprefix(PREFIX)
@@ -41,7 +42,7 @@ def _put(table: dict[str, Any], keys: list[str], text: str, model: Any, name: st
 
 
 def _model_of(model: Any, key: str) -> Any:
-    """The type of a key in a table; None if there is none."""
+    """The type of a key in a table; None if the table has no such key."""
     if get_origin(model) is dict:
         return get_args(model)[1]
     if isinstance(model, type) and issubclass(model, Struct):
@@ -50,22 +51,23 @@ def _model_of(model: Any, key: str) -> Any:
 
 
 def _value(kind: Any, text: str) -> Any:
-    """A text as it stands if that is what the key takes; lists, tables, numbers and truths as in TOML."""
+    """The value of a variable: the text itself if the key takes a text; otherwise TOML, which has lists,
+    tables, numbers and truth values."""
     try:
         if not text.startswith(("[", "{")):
             msgspec.convert(text, kind)
             return text
     except (msgspec.ValidationError, TypeError):
-        pass  # it takes something else
+        pass  # the key takes another type
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return text  # the check of the settings says what is wrong with it
+        return text  # the check of the settings says what is wrong with this text
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two tables as one; what is above counts. Names of streams and queries may differ in case: variables are
-    often written in capitals."""
+    """Two tables as one, in which the values of `above` replace those of `below`. Keys are compared without
+    regard to case, because variables are often written in capitals."""
     found = dict(below)
     for key, value in above.items():
         same = next((known for known in found if known.lower() == key.lower()), key)

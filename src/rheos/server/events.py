@@ -1,7 +1,7 @@
 """Events: sends the answers of a query to its subscribers as they come (Server-Sent Events).
 
-Every subscriber reads the answer log at its own pace, so a slow one holds up nobody else. A subscriber that
-takes nothing for too long is cut off. It may come back and go on after the last number that it has.
+Every subscriber reads the answer log at its own pace, so a slow subscriber holds up nobody else. A subscriber
+that takes nothing for too long is cut off. It may come back and go on after the last answer that it has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rheos.server.logs import log
 from rheos.server.problems import Problem
 
 PIECE = 32 << 10  # bytes of answers that are sent at once
-_SILENCE = 15.0  # seconds after which a comment tells that the connection still stands
+_SILENCE = 15.0  # seconds after which a comment shows that the connection still stands
 _RETRY = 2000  # milliseconds after which a client comes back
 
 
@@ -35,8 +35,8 @@ class Connection(Protocol):
 
 @dataclass
 class Subscribers:
-    """All subscribers, by query. It belongs to the event loop; only `changed` may be called from other
-    threads."""
+    """All subscribers, by query. Only the thread of the event loop may use this object; other threads may
+    only call `changed`."""
 
     loop: asyncio.AbstractEventLoop
     waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Subscribers:
 
 @dataclass(frozen=True)
 class Events:
-    """`/name/events`."""
+    """The handlers of `/name/events`."""
 
     host: Host
     subscribers: Subscribers
@@ -158,7 +158,7 @@ class EventStream(Response):
 
 @dataclass(frozen=True)
 class Sending:
-    """Sends to a client. `limit` ends the connection if it takes nothing for `slow` seconds."""
+    """Sends to a client. `limit` ends the connection if the client takes nothing for `slow` seconds."""
 
     to_client: Send
     limit: asyncio.Timeout
@@ -181,7 +181,7 @@ def failed(query: str, failure: str) -> bytes:
 
 
 def gap(after: int, until: int) -> bytes:
-    """The event that says that some answers between are no longer kept."""
+    """The event that says that the answers between two numbers are no longer kept."""
     return f"event: gap\ndata: {json.dumps({'after': after, 'until': until})}\n\n".encode()
 
 
@@ -192,7 +192,7 @@ async def disconnected(receive: Receive, more: asyncio.Event) -> None:
 
 
 def abort(scope: Scope) -> None:
-    """End a connection at once, with what the client has not taken."""
+    """End a connection at once. Bytes that the client has not taken are dropped."""
     state: Mapping[str, Any] = scope.get("state", {})
     connection: Connection | None = state.get("connection")
     if connection is not None:

@@ -1,5 +1,5 @@
-"""Streams as RDF graphs (Streaming Linked Data, section 3). The s-graph describes what is in a window, and
-the i-graph holds the triples of a moment.
+"""Streams as RDF graphs (Streaming Linked Data, section 3). An s-graph describes the content of a window, and
+an i-graph holds the triples of a moment.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FORMATS: dict[str, ox.RdfFormat] = {
         ox.RdfFormat.RDF_XML,
     )
 }
-# In these formats a graph has its name. JSON-LD could do that too, but its readers expect triples in the
-# default graph.
+# In these formats the triples stand in a graph with a name. JSON-LD could do that too, but its readers expect
+# triples in the default graph.
 _NAMING = (ox.RdfFormat.TRIG, ox.RdfFormat.N_QUADS)
 
 _LAST_UPDATE, _EXPIRES, _WINDOW_TYPE, _WINDOW_SIZE, _RECEIVED_AT = (
@@ -55,7 +55,7 @@ def date_time(moment: int) -> ox.Literal:
 def s_graph(
     iri: str, stream: str, window: MovingWindow, content: Content | None, expires: int, format: ox.RdfFormat
 ) -> bytes:
-    """The s-graph of a window. `iri` is its own; the IRIs of moments begin with the IRI of the `stream`."""
+    """The s-graph of a window. `iri` names the s-graph; the IRIs of moments begin with the IRI `stream`."""
     graph = ox.NamedNode(iri)
     triples = [
         ox.Triple(graph, _WINDOW_TYPE, windows.kind_of(window)),
@@ -73,8 +73,8 @@ def s_graph(
 def i_graph(
     iri: str, moment: int, triples: Iterable[Triple], seen_in: Sequence[str], format: ox.RdfFormat
 ) -> bytes:
-    """The i-graph of a moment: its triples, and the s-graphs that show it. It also says its time with
-    prov:generatedAtTime, so that it can be pushed to another stream."""
+    """The i-graph of a moment: its triples, and the s-graphs that show the moment. It also has the time as
+    prov:generatedAtTime, so that the i-graph can be pushed to another stream."""
     graph = ox.NamedNode(iri)
     about = [
         ox.Triple(graph, _RECEIVED_AT, date_time(moment)),
@@ -88,7 +88,8 @@ def i_graph(
 def written(
     held: Iterable[ox.Triple], about: Iterable[ox.Triple], graph: ox.NamedNode, format: ox.RdfFormat
 ) -> bytes:
-    """Write a graph and what is said about it. ValueError if the format cannot hold one of its terms."""
+    """Write a graph: the triples that it holds, and those about the graph itself. ValueError if the format
+    cannot hold one of the terms."""
     if format in _NAMING:
         held = list(held)
         # An s-graph has no triples but those about itself, so these are in the named graph.

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from rheos.server.host import Host
 
 MINUTE = 60.0
-LATE = 1.0  # seconds: pages show how far behind a server is from then on
-DEAD_SHARE = 0.01  # of the elements of the last minute
+LATE = 1.0  # seconds: from then on /health says how far the server is behind
+DEAD_SHARE = 0.01  # of the elements of the last minute: a stream that loses more has a problem
 _EVERY = 1.0  # seconds between two looks
 
 
 class Health:
-    """The counts of the last minute. One thread calls `look`, any thread may ask."""
+    """The health of a server, by the counts of the last minute. One thread calls `look`, any thread may
+    ask."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -39,7 +40,7 @@ class Health:
         troubles, late = self.troubles(), self.behind
         wrong = {q.name: q.error for q in list(self._host.queries.values()) if q.kept.configured and q.error}
         if wrong:
-            # Whoever has put it into the configuration relies on it.
+            # Whoever wrote the configuration relies on its queries, so this is more than a trouble.
             told = f"the configuration has queries that cannot be registered: {', '.join(sorted(wrong))}"
             return models.reply(models.Health("failing", told, **troubles), 503)
         if troubles:
@@ -48,11 +49,11 @@ class Health:
 
     @property
     def behind(self) -> float:
-        """How many seconds elements wait now, at the most."""
+        """How many seconds the elements of the slowest stream wait now."""
         return max(self._waits().values(), default=0.0)
 
     def look(self) -> None:
-        """Note how many elements there were so far, and how far push streams were written."""
+        """Note the counts of elements so far, and the positions at which the logs of push streams end."""
         now = time.monotonic()
         if self._looks and now - self._looks[-1][0] < _EVERY:
             return
@@ -70,7 +71,8 @@ class Health:
         }
 
     def _still_waiting(self, name: str, log: PushLog, now: float) -> deque[tuple[float, int]]:
-        """The ends of a log at past looks, with their times, as far as the engine has not read up to them."""
+        """Positions at which a log ended at past looks, and up to which the engine has not read yet. Each has
+        the time of its look."""
         waiting = self._waiting.get(name, deque())
         taken = log.position - log.backlog
         while waiting and waiting[0][1] <= taken:

@@ -46,9 +46,9 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass
 class Stream:
-    """A stream from outside. A push stream has a `log`; `decoding` says what its bodies are. `described` is
-    the description from which a client made it. `refused` counts the lines from clients that were no
-    elements."""
+    """A stream from outside. A push stream has a `log`, and `decoding` says how the bodies that clients push
+    are read. `described` is the description from which a client made the stream; None for a stream of the
+    configuration. `refused` counts the lines from clients that were no elements."""
 
     name: str
     iri: str
@@ -61,8 +61,8 @@ class Stream:
 
 @dataclass
 class Query:
-    """A registered query. It has no handle if it could not be registered again after a restart. `error` says
-    why it does not run."""
+    """A query of the server. `handle` is None if the query could not be registered when the server started.
+    `error` says why the query does not run."""
 
     kept: KeptQuery
     handle: Handle | None = None
@@ -74,12 +74,12 @@ class Query:
 
     @property
     def failure(self) -> str | None:
-        """Why it does not run, although it should."""
+        """Why the query does not run although it should; None if nothing is wrong."""
         return self.error or (None if self.handle is None else self.handle.metrics.failure)
 
     @property
     def stream(self) -> str | None:
-        """The IRI of the stream that it makes; None if it makes none."""
+        """The IRI of the stream that the query makes; None if it makes none."""
         derived = None if self.handle is None else self.handle.registered.derived
         return None if derived is None else derived[1:-1]
 
@@ -208,8 +208,8 @@ class Host:
         return [*own, *found]
 
     def _open_queries(self, left: list[KeptQuery]) -> None:
-        """Register queries. One that reads the stream of another comes after it, so this takes several
-        turns."""
+        """Register queries, in several turns: a query can be registered only after the queries whose streams
+        it reads."""
         count = None
         while left and len(left) != count:
             count = len(left)
@@ -227,7 +227,8 @@ class Host:
             query.error = f"{kept.name} is the name of a stream now"
             return False
         try:
-            # A query that ran before is not tried out again: that may take as long as an evaluation.
+            # A rehearsal may take as long as an evaluation, so it is not repeated for queries of clients,
+            # which were rehearsed when they came. A running query of the configuration may be new.
             rehearsed = not (kept.configured and kept.running)
             query.handle = self._register(kept.name, kept.asked, rehearsed=rehearsed)
             self.engine.streaming.sinks.assign(query.handle.info, specs_of(kept, self.config))
@@ -260,7 +261,7 @@ class Host:
                 self.answers.close()
             self._state.close()
 
-    # --- what there is -------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------
 
     def metrics(self) -> Metrics:
         return self.engine.metrics
@@ -325,7 +326,7 @@ class Host:
             return known is None
 
     def _add_query(self, checked: Handle, asked: Asked, sinks: tuple[SinkSpec, ...]) -> None:
-        # The first answers may come before `register` returns.
+        # The first answers may come before `register` returns, so the log and the sinks must be ready.
         name = checked.name
         self.engine.streaming.sinks.check(checked.info, sinks)
         with self.answers.beginning(name) as since:
@@ -337,7 +338,7 @@ class Host:
                 self.queries[name] = Query(query, self._register(name, asked, rehearsed=True))
 
     def _change_sinks(self, query: Query, handle: Handle, sinks: tuple[SinkSpec, ...]) -> None:
-        """Give a query that goes on other sinks."""
+        """Give a query other sinks while it goes on."""
         if stored(sinks) == stored(self.engine.streaming.sinks.specs(query.name)):
             return
         self.engine.streaming.sinks.check(handle.info, sinks)
@@ -347,7 +348,7 @@ class Host:
         query.kept = changed
 
     def check_query(self, name: str, asked: Asked) -> Handle:
-        """Check a query; returns the handle that it would have."""
+        """Check a query without registering it; returns the handle that it would have."""
         self._parsed(name, asked)
         if name in self.streams:
             raise Problem(409, f"{name} is the name of a stream that has a source")
@@ -506,8 +507,8 @@ class Host:
             try:
                 self.engine.start()
             except LoadError:
-                return  # a source cannot be reached: `_look_after` tells of it, and tries again
-            self.engine.streaming.ask_for_batch()  # to see what windows hold
+                return  # a source cannot be reached: `_look_after` logs the error and tries again
+            self.engine.streaming.ask_for_batch()  # its answers fill the views
 
     def _save(
         self, queries: Mapping[str, Query] | None = None, streams: Mapping[str, Stream] | None = None
@@ -536,7 +537,8 @@ class Host:
             raise
 
     def _look_after(self) -> None:
-        """Start the engine again when it has failed. The pause before that doubles with every failure."""
+        """Do the regular work of the host, and start the engine again when it has failed. The pause before
+        that doubles with every failure."""
         pause, well = 1.0, time.monotonic()
         while not self._stopping.wait(_LOOK):
             self._guarded(self.views.close_unasked)
@@ -590,7 +592,7 @@ def makes_stream(tree: ast.Query) -> bool:
 
 
 def address(config: Config, port: int) -> str:
-    """The base of a server without one in its configuration."""
+    """The base of a server whose configuration has none."""
     host = socket.gethostname() if config.host in ("0.0.0.0", "::") else config.host
     scheme = "http" if config.tls is None else "https"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -1,4 +1,4 @@
-"""Lags: how far what a query has evaluated is behind the clock."""
+"""Lags: how far the evaluation of a query is behind the clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rheos.sources.times import FOREVER, NEVER
 
 
 def lag_of(host: Host, query: Query) -> float | None:
-    """In seconds; None unless the query runs and all its streams are live."""
+    """The lag of a query in seconds; None unless the query runs and all its streams are live."""
     loop = host.engine.streaming.loop
     if query.handle is None or not query.handle.running or loop is None:
         return None
@@ -20,7 +20,7 @@ def lag_of(host: Host, query: Query) -> float | None:
 
 
 def sources_of(host: Host, query: Query) -> set[str]:
-    """The streams that a query reads, and those of which queries make them."""
+    """The streams that a query reads. For streams that queries make, also the streams that these read."""
     handles = [known.handle.registered for known in list(host.queries.values()) if known.handle]
     found, left = set[str](), set(query.handle.registered.streams) if query.handle else set()
     while left:

@@ -1,4 +1,4 @@
-"""Limits: how much of anything a server takes, and reading of bodies within these limits."""
+"""Limits: how much a server takes of everything, and functions that read bodies within these limits."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ class Limits(Struct, frozen=True, kw_only=True):
     requests: Count = 0  # of one client in a second; 0 is as many as it likes
     at_once: Count = 8  # queries over static data that run at the same time
     slow: Seconds = 10.0  # how long a subscriber may take nothing
-    unasked: Seconds = 300.0  # how long a view stays that nobody asks for
+    unasked: Seconds = 300.0  # how long a view stays when nobody asks for it
     behind: Seconds = 30.0  # how long elements may wait to be evaluated before /health says so
 
 
 @dataclass
 class Pace:
-    """How often clients ask: each may save up the requests of `_SAVED` seconds, and no more."""
+    """Limits how often each client may ask: `rate` requests a second. A client that was silent may send the
+    requests of `_SAVED` seconds at once, and no more."""
 
     rate: int
-    _left: dict[str, tuple[float, float]] = field(default_factory=dict)  # requests, and when that was so
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)  # requests left, and at what time
 
     def count(self, client: str) -> None:
-        """Count a request; Problem if it is one too many."""
+        """Count a request of a client; Problem if it is one too many."""
         if not self.rate:
             return
         now, most = time.monotonic(), self.rate * _SAVED
         left, since = self._left.pop(client, (most, now))
         left = min(most, left + (now - since) * self.rate)
-        self._left[client] = (left - 1 if left >= 1 else left, now)  # who asked last is last
+        self._left[client] = (left - 1 if left >= 1 else left, now)  # the dict is in order of last requests
         oldest = next(iter(self._left))
         if now - self._left[oldest][1] > _SAVED:
             del self._left[oldest]
@@ -65,8 +66,8 @@ class Pace:
 async def body(request: Request, most: int) -> bytes:
     """Read a body of at most `most` bytes.
 
-    A body that is a little too long is still read to its end. A client that is writing when the connection
-    closes would not see the reason.
+    A body that is a little too long is still read to its end: a client that is still writing when the
+    connection closes would not see why its request was refused.
     """
     patience = 2 * most + (1 << 20)
     length = request.headers.get("content-length", "")

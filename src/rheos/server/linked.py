@@ -1,5 +1,5 @@
-"""Linked Data: the addresses of streams, moments and windows. Each redirects to its RDF or to its page, as
-the client wants, and the RDF is served here."""
+"""Linked Data: the addresses of streams, moments and windows. Each address redirects to the RDF or to the
+page, as the client prefers. The RDF is served here."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Linked:
 
     host: Host
 
-    # --- what is asked for: 303 -----------------------------------------------------------------------
+    # --- the addresses of things: 303 to their RDF or page --------------------------------------------
 
     async def resource(self, request: Request) -> Response:
         name = request.path_params["name"]
         query = self.host.queries.get(name)
         if self.host.stream_iri(name) is None and query is not None:
-            # Its answers are not RDF, so it has only a page.
+            # The answers of this query are not RDF, so it has only a page.
             return self._see_other(request, name, rdf=False)
         self.known(name)
         return self._see_other(request, name)
@@ -96,7 +96,7 @@ class Linked:
             lambda: graphs.i_graph(self.host.base + path, moment, triples, seen_in, graphs.FORMATS[media]),
         )
         expires = max(leaves(view, content, moment) for view, content in found)
-        # The list of s-graphs that show it may change within a second.
+        # The list of s-graphs that show the moment may change within a second.
         return body, Version(tag_of(body), moment, expires, ambiguous=True)
 
     def moment_of(self, name: str, moment: int) -> tuple[list[tuple[View, Content]], list[Triple]]:

@@ -1,4 +1,4 @@
-"""The server's log: lines on standard error, of JSON or for people."""
+"""The server's log: lines on standard error, as JSON or as text for people."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "w
 
 
 def log(event: str, *, level: str = "info", exception: BaseException | None = None, **fields: object) -> None:
-    """Write a line. Without `begin`, nothing is written."""
+    """Write a line. Before `begin`, lines below the level warning are dropped."""
     _LOGGER.log(_LEVELS[level], event, exc_info=exception, extra={"fields": fields})
 
 
 def begin(level: str = "info", format: str = "json") -> None:
-    """Make all loggers of this process write such lines, also those of uvicorn."""
+    """Make all loggers of this process write lines of this form, also those of uvicorn."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines() if format == "json" else _Text())
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: what the engine and the web side have counted goes out at /metrics."""
+"""Metrics for Prometheus: the counts of the engine and of the web side, served at /metrics."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from rheos.server.negotiation import choose
 from rheos.server.rising import Rising
 
 TEXT = "text/plain"
-# `choose_encoder` of prometheus_client is not used: it fails for versions that are no numbers, and does not
-# know qualities.
+# `choose_encoder` of prometheus_client is not used: it fails for versions that are no numbers, and ignores
+# the qualities (`q=`) of an Accept header.
 FORMATS: dict[str, tuple[str, Callable[[Collector], bytes]]] = {
     TEXT: ("text/plain; version=0.0.4; charset=utf-8", generate_latest),
     "application/openmetrics-text": (openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest),
@@ -36,7 +36,7 @@ FORMATS: dict[str, tuple[str, Callable[[Collector], bytes]]] = {
 Simple = CounterMetricFamily | GaugeMetricFamily
 Family = Simple | HistogramMetricFamily
 
-# The name of each metric of a stream or a query, what it is, and the field of the engine's own metrics.
+# Each metric of a stream, a query or a sink: its name, its help text, and the field of the engine's metrics.
 STREAMS = (
     ("stream_elements_total", "Elements read.", "read"),
     ("stream_rate", "Elements a second lately.", "rate"),
@@ -64,8 +64,8 @@ SINKS = (
 
 @dataclass
 class Counters:
-    """What only the web side can count. The counters of prometheus_client are not used: each would bring a
-    second metric, the time at which it was made."""
+    """The counts that only the web side can know. The counters of prometheus_client are not used: each would
+    bring a second metric, the time at which the counter was made."""
 
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     accepted: Counter[str] = field(default_factory=Counter)
@@ -94,7 +94,7 @@ class Metrics(Collector):
         self._registry.register(self)
 
     async def metrics(self, request: Request) -> Response:
-        # Whoever accepts neither of the two gets the text format all the same.
+        # A client that accepts neither of the two formats gets the text format.
         chosen = choose(request.headers.get("accept"), tuple(FORMATS)) or TEXT
         content_type, encode = FORMATS[chosen]
         body = await run_in_threadpool(encode, self._registry)
@@ -108,7 +108,7 @@ class Metrics(Collector):
             yield found
 
     def _rise(self, found: CounterMetricFamily) -> None:
-        """Have the counts of a metric never fall."""
+        """Make sure that the counts of a metric never fall."""
         found.samples[:] = [
             sample._replace(value=self._counts.of((sample.name, *sample.labels.values()), sample.value))
             for sample in found.samples
@@ -177,7 +177,8 @@ class Metrics(Collector):
 
 
 def of_processes() -> Iterator[Family]:
-    """What this process, its JVM and its workers use; nothing where the system does not say."""
+    """The memory and the open files of this process, its JVM and its workers. There are no values on systems
+    that do not tell."""
     used = {role: use for role, use in processes.by_role(os.getpid()).items() if use.processes}
     memory = {role: use.memory for role, use in used.items()}
     yield labelled(
@@ -188,7 +189,7 @@ def of_processes() -> Iterator[Family]:
 
 
 def family(name: str, text: str, labels: tuple[str, ...] = ()) -> Simple:
-    """A metric without values; its name says whether it counts."""
+    """A metric without values: a counter if its name ends in `_total`, otherwise a gauge."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     return kind(f"rheos_{name}", text, labels=labels)
 

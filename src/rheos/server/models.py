@@ -20,7 +20,7 @@ NAME = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}$"
 _DURATION = "[0-9]{1,4}(ms|s|m|h|d)"
 
 
-if TYPE_CHECKING:  # a type checker cannot know what is in a tuple
+if TYPE_CHECKING:  # type checkers do not accept a Literal that is made from a tuple
     Dialect: TypeAlias = str
     Entailment: TypeAlias = str
 else:
@@ -50,7 +50,7 @@ Window = Annotated[
         extra_json_schema={"examples": ["physical/100", "logical/PT1H/PT10M"]},
     ),
 ]
-# More is understood than these patterns say; what fits them is always understood.
+# The server understands more texts than these patterns allow. It understands every text that fits them.
 Duration = Annotated[
     str,
     Meta(

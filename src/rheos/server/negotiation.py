@@ -31,8 +31,8 @@ class MediaRange(NamedTuple):
 
 
 def choose(accept: str | None, offers: Sequence[str]) -> str | None:
-    """The offer with the highest quality, and the first of equal ones; None if nothing fits. Parameters of a
-    range (`text/turtle;charset=ascii`) do not matter for whether it fits."""
+    """The offer with the highest quality, and the first of equal ones; None if no offer fits. The parameters
+    of a range (`text/turtle;charset=ascii`) are ignored when it is compared with an offer."""
     if accept is None or not accept.strip():
         return offers[0]
     ranges = list(media_ranges(accept))

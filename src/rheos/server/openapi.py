@@ -1,5 +1,5 @@
-"""The description of the interface in OpenAPI: what each address does is written here, the bodies are the
-models."""
+"""The description of the HTTP interface in OpenAPI: the operations are written here, and the bodies are the
+types of `models`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rheos.server import graphs, metrics, models, protocol, push
 from rheos.server.problems import PROBLEM_JSON
 
 Json = dict[str, Any]
-# A type for each media type, or a tuple of types of which it has one.
+# A type for each media type, or a tuple of types, one of which the body has.
 Body = Mapping[str, Any]
 _NOTHING: Body = {}
 
 
 class Reply(NamedTuple):
-    """A reply that is no JSON, or that has more than a body."""
+    """A reply that is not JSON, or that has more than a body."""
 
     text: str
     body: Body = _NOTHING
@@ -40,8 +40,8 @@ class Parameter(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What a method does at an address. A reply is a model, a Reply, or a text; a text is the title of a
-    problem where the status is one."""
+    """What a method does at an address. A reply is a model, a Reply, or a text. With a status of an error
+    (400 and above) a text is the title of a problem."""
 
     summary: str
     replies: Mapping[int, Any]
@@ -201,7 +201,7 @@ _ANSWER = {
 
 
 def _linked(path: str, what: str) -> dict[str, dict[str, Operation]]:
-    """A thing that has an address, one of its RDF, and one of its page."""
+    """The three addresses of a thing: its own, that of its RDF, and that of its page."""
     page = {**_PAGE, **_NO_WINDOW, **_NOT_THERE, **_TOO_MANY_VIEWS}
     return {
         path: {"get": Operation(what, _ELSEWHERE, (_ACCEPT,))},

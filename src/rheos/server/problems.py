@@ -47,7 +47,7 @@ class Problem(Exception):
 
     @classmethod
     def of(cls, error: RheosError) -> Problem:
-        """The problem for an error of the engine. A mistake in a text comes with its place."""
+        """The problem for an error of the engine. A mistake in a text comes with its line and column."""
         match error:
             case PlacedError():
                 return cls(400, error.message, str(error), line=error.line, column=error.column)
@@ -59,7 +59,7 @@ class Problem(Exception):
                 return cls(400, "What is to be loaded cannot be read", str(error))
             case EvaluationError():
                 return cls(500, "The evaluation failed", str(error))
-        # All other errors are conflicts with what is there: names in use, streams that are read.
+        # All other errors are conflicts with the present state: names in use, streams that are read.
         return cls(409, str(error))
 
 

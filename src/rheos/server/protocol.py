@@ -58,7 +58,7 @@ class Operation:
 
 
 class Protocol:
-    """`/sparql`. At most `at_once` requests are answered at the same time; the others get 503."""
+    """The handlers of `/sparql`. At most `at_once` requests are answered at once; the others get 503."""
 
     def __init__(self, host: Host, access: Access) -> None:
         self.host = host
@@ -126,7 +126,7 @@ class Protocol:
         return models.reply(models.Changed(changed))
 
     async def _run(self, request: Request, work: Callable[[], T]) -> T:
-        """Do work for a client. It is stopped when the time is over or the client goes away."""
+        """Do work for a client. The work is stopped when the time is over or the client goes away."""
         if len(self._running) >= self.host.limits.at_once:
             detail = f"{self.host.limits.at_once} requests are being answered"
             raise Problem(503, "The server is busy", detail, headers={"Retry-After": "1"})

@@ -33,7 +33,7 @@ MEDIA_TYPES: dict[str, ox.RdfFormat] = {
     "application/ld+json": formats.JSON_LD,
 }
 
-# Types of records that a mapping makes elements of.
+# Media types of records, from which a mapping makes elements.
 RECORD_TYPES: dict[str, str] = {
     "application/json": "json",
     "application/x-ndjson": "ndjson",
@@ -43,14 +43,14 @@ RECORD_TYPES: dict[str, str] = {
 }
 ALL_TYPES = (*MEDIA_TYPES, *RECORD_TYPES)
 
-_FIRST_BYTES, _FIRST_LINES = 1 << 16, 100  # these decide what a body is
+_FIRST_BYTES, _FIRST_LINES = 1 << 16, 100  # these show whether a body has quads
 _SHOWN = 200  # characters of a bad line that the client is told
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a body: `elements` are on the disk, some of which are `late`. Elements too far `ahead`
-    and `bad` lines are not."""
+    """What became of a body: `elements` of them are on the disk, and `late` of these are late. Elements that
+    are too far `ahead` and `bad` lines were not accepted."""
 
     elements: int
     late: int
@@ -73,7 +73,7 @@ def accept(
     clock: int = NEVER,
     lateness: int = 0,
 ) -> Accepted:
-    """Append the good elements of a body to a log. A Problem if there is no good one.
+    """Append the good elements of a body to a log. Problem if the body has bad lines only.
 
     Relative IRIs in the body are resolved against the IRI of the stream. `clock` is the highest time of the
     stream that the engine has read.
@@ -118,7 +118,7 @@ def late_of(chunk: Chunk, clock: int, lateness: int, ahead: int | None) -> int:
 
 
 def read_records(body: bytes, format: str | None, decoding: Decoding) -> Chunk:
-    """Read records that are not RDF. Those of NDJSON are a line each."""
+    """Read records that are not RDF. Each line of NDJSON is a record of its own."""
     decoder = _decoder(decoding, format)
     lines = split_lines(body).cast(pa.binary()) if format == "ndjson" else pa.array([body], pa.binary())
     return _decoded(decoder, lines)
@@ -126,12 +126,13 @@ def read_records(body: bytes, format: str | None, decoding: Decoding) -> Chunk:
 
 @lru_cache(maxsize=64)
 def _decoder(decoding: Decoding, format: str | None) -> Decoder:
-    """A mapping takes longer to compile than to apply to some records."""
+    """The decoder, kept for later bodies: a mapping takes longer to compile than to apply to some records."""
     return decoding.decoder(format)
 
 
 def read_rdf(body: bytes, format: ox.RdfFormat, decoding: Decoding) -> Chunk:
-    """Read RDF, of which the stream's clock tells the time, if it can."""
+    """Read RDF. The clock of the stream gives the times, unless its kind is `own` or `field`: then the body
+    says them."""
     clock = decoding.clock
     if clock.kind in ("own", "field"):
         return read(body, format, decoding.base)
@@ -145,8 +146,8 @@ def _decoded(decoder: Decoder, payload: pa.Array) -> Chunk:
 
 
 def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:
-    """Read the elements of a body. Elements without a time have UNTIMED. The same label of a blank node in
-    another body is another node."""
+    """Read the elements of a body. Elements without a time get the time UNTIMED. The same label of a blank
+    node stands for another node in another body."""
     prefix = f"p{uuid.uuid4().hex[:16]}_"
     if format != formats.N_QUADS:
         return read_document(body, "", prefix, format=format, base=stream, untimed=UNTIMED)
@@ -155,7 +156,7 @@ def read(body: bytes, format: ox.RdfFormat, stream: str) -> Chunk:
     chunk = read_document(body, "", prefix, format=format, untimed=UNTIMED)
     if chunk.elements.num_rows or not chunk.bad:
         return chunk
-    # One bad line makes the whole document bad. The other lines are good without it.
+    # One bad line makes the whole document bad, so the document is read again without its bad lines.
     good, bad = without_bad_lines(body)
     chunk = read_document(good, "", prefix, format=format, untimed=UNTIMED)
     return replace(chunk, bad=(*bad, *chunk.bad))
@@ -183,5 +184,5 @@ def without_bad_lines(body: bytes) -> tuple[bytes, list[BadLine]]:
 
 
 def shown(bad: tuple[BadLine, ...]) -> list[models.Bad]:
-    """Bad lines as the client is told of them. An error in a document has no line."""
+    """Bad lines as the client sees them. An error in a document has no line number."""
     return [models.Bad(item.line or None, item.text.rstrip("\r\n")[:_SHOWN], item.reason) for item in bad]

@@ -1,8 +1,8 @@
-"""Rates: how many elements and rows a second there were in the last two minutes, by event time.
+"""Rates: elements and rows per second of event time, over the last two minutes.
 
-The engine counts batch by batch, and a batch has what came in no matter which time. So a rate is not what was
-counted in a second on the wall, but what was counted between two event times: a stream of fifty elements a
-second has that rate, however its elements are cut into batches.
+The engine counts once per batch, and the elements of a batch may span any length of event time. So a rate is
+not what was counted in a second of wall-clock time, but what was counted between two event times: a stream of
+fifty elements a second has that rate, however its elements are cut into batches.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rheos.runtime.driver.metrics import Metrics
 SAMPLES = 60
 EVERY = 2.0  # seconds
 _SPAN = SAMPLES * EVERY
-_MARGIN = EVERY / 2  # a rate is the mean over its seconds and so much on both sides
-_PATIENCE = 5.0  # seconds without anything, after which the rate is zero
-_FAR = 3  # times the usual distance: what comes after so long was not spread over all of it
+_MARGIN = EVERY / 2  # a rate is the mean over its two seconds and this margin on both sides
+_PATIENCE = 5.0  # seconds without a count before a curve can fall to zero
+_FAR = 3  # times the usual distance of points: a count after a longer gap is not spread over all of the gap
 _MOST = 4000  # points of a curve
 _SECOND = 1_000_000
 
@@ -31,8 +31,9 @@ Counts = Mapping[str, tuple[int | None, int]]
 
 
 def counted(metrics: Metrics, streams: Mapping[str, str]) -> Counts:
-    """How many elements and rows an engine has counted, and up to which event time; the streams have their
-    names by their IRIs. Queries with a slash in their names are views."""
+    """For each query its event time and its number of rows, for each stream its event time and its number of
+    elements. `streams` has the names of streams by their IRIs. Views, which are the queries with a slash in
+    their names, are left out."""
     queries = {name: found for name, found in metrics.queries.items() if "/" not in name}
     rows = {name: (found.event_time, found.rows) for name, found in queries.items()}
     known = ((name, metrics.streams.get(iri)) for iri, name in streams.items())
@@ -41,7 +42,8 @@ def counted(metrics: Metrics, streams: Mapping[str, str]) -> Counts:
 
 @dataclass
 class _Curve:
-    """How many there were up to some event times (seconds), and when the last of these was heard of."""
+    """A count as a curve over event time: `points` are event times in seconds, each with the count up to it.
+    `heard` is when the last change of the count came in, on the monotonic clock."""
 
     points: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_MOST))
     heard: float = 0.0
@@ -49,7 +51,7 @@ class _Curve:
     def add(self, at: float, count: int, now: float) -> None:
         again = self.points and (at < self.points[-1][0] or count < self.points[-1][1])
         if not self.points or again:  # a stream was reset, or a query was replaced
-            self.points = deque([(at, count)], maxlen=_MOST)  # in one step: others may ask meanwhile
+            self.points = deque([(at, count)], maxlen=_MOST)  # in one step: other threads read meanwhile
             self.heard = now
             return
         last, before = self.points[-1]
@@ -72,7 +74,7 @@ class _Curve:
         return statistics.median(gaps) if gaps else EVERY
 
     def until(self, now: float) -> float:
-        """The event time up to which rates are known: it goes on while nothing comes."""
+        """The event time up to which rates are known. After a long silence it goes on with the clock."""
         silence = now - self.heard
         last = self.points[-1][0]
         if silence > max(_PATIENCE, _FAR * self._usual()):
@@ -80,7 +82,7 @@ class _Curve:
         return last // EVERY * EVERY
 
     def rates(self, now: float) -> list[float]:
-        """The rates of spans of event time, the oldest first."""
+        """One rate for each `EVERY` seconds of event time, the oldest first."""
         times, counts = zip(*list(self.points), strict=True)
         end = self.until(now)
         count = min(SAMPLES, int((end - times[0]) // EVERY))
@@ -92,24 +94,24 @@ class _Curve:
 
 
 class Rates:
-    """The counts of the last two minutes. One thread adds to them, any thread may ask."""
+    """The rates of all streams and queries. One thread adds counts, any thread may ask for rates."""
 
     def __init__(self) -> None:
         self._curves: dict[str, _Curve] = {}
 
     def add(self, counts: Counts) -> None:
-        """How many there were so far of each name, and up to which event time (microseconds)."""
+        """Add the present count of each name, with its event time in microseconds."""
         now = time.monotonic()
         for name, (at, count) in counts.items():
             if at is not None:
                 curve = self._curves.get(name, _Curve())
                 curve.add(at / _SECOND, count, now)
-                self._curves[name] = curve  # where it is known to others, it has a point
+                self._curves[name] = curve  # last: a curve that other threads can see has a point
         for gone in self._curves.keys() - counts.keys():
             del self._curves[gone]
 
     def of(self, name: str) -> list[float]:
-        """The rates of a name, the oldest first."""
+        """The rates of a stream or a query, the oldest first."""
         curve = self._curves.get(name)
         return [] if curve is None else curve.rates(time.monotonic())
 

@@ -1,7 +1,7 @@
 """Rising: counts that may begin again come in, counts that never fall go out.
 
-A query that is replaced counts from nothing, and so does a sink that is given anew. Whoever asks Prometheus
-for a rate need not know of it: what was counted before is added.
+A query that is replaced counts from zero again, and so does a sink that is assigned again. For Prometheus,
+which computes rates, a count must not fall: so the count from before is added.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ C = TypeVar("C", float, Times)
 
 
 class Rising(Generic[C]):
-    """The counts that were last seen, by any key. Those that were not seen for the longest time are forgotten
-    beyond `MOST`: queries come and go, and their names would fill the memory."""
+    """The last count of each key. If there are more than `most` keys, the one that was not used for the
+    longest time is forgotten: queries come and go, and their names would fill the memory."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -26,7 +26,7 @@ class Rising(Generic[C]):
         self._seen: dict[tuple[str, ...], tuple[C, C | None]] = {}  # the last count, and what was before it
 
     def of(self, key: tuple[str, ...], count: C) -> C:
-        """A count with what was counted under its key before it began again."""
+        """A count, plus what was counted under the same key before the count began again."""
         with self._lock:
             last, before = self._seen.pop(key, (None, None))
             if last is not None and count < last:

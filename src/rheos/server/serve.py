@@ -32,7 +32,7 @@ _LONGEST_END = 8.0  # seconds after which the process ends, whatever is still ru
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """A connection that is in the state of its requests, so that a request can end it."""
+    """A connection that puts itself into the state of its requests, so that a request can end it."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -73,7 +73,7 @@ def serve(config: Config) -> None:
 
 
 def end_at_last() -> None:
-    """End the process if it does not end by itself. Everything that was accepted is on the disk."""
+    """End the process if it does not end by itself. All accepted elements are on the disk already."""
     time.sleep(_LONGEST_END - _GRACE)
     log("stopped", level="warning", detail="work was still under way")
     os._exit(0)
@@ -103,8 +103,8 @@ def served(config: Config, spark: SparkSession | None = None) -> Iterator[Host]:
 
 @contextmanager
 def opened(config: Config, spark: SparkSession | None = None) -> Iterator[tuple[Host, socket.socket]]:
-    """Open a host and its socket. The socket comes first: if the port is taken, nobody has to wait for the
-    engine to hear it."""
+    """Open a host and its socket. The socket comes first, so that a port that is already taken is reported
+    before the engine has started."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
         listening = socket.create_server((config.host, config.port), family=family, backlog=1024)

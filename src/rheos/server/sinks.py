@@ -1,7 +1,7 @@
-"""Sinks of a server: what the configuration or a client names comes in, what the engine is given goes out.
+"""Sinks of a server: sinks that the configuration or a client names come in, SinkSpecs for the engine go out.
 
 The configuration may name any sink. Clients may name places that `allow` lists, push streams of this server,
-and folders below that of `[sinks]`; they give no options, so no secrets either.
+and files below the folder of `[sinks]`. Clients can give no options, so no secrets either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def below(folder: Path, to: str) -> str:
-    """The address of a sink, with a path that is relative to a folder."""
+    """The address of a sink; a relative path in it is resolved against a folder."""
     scheme = scheme_of(to)
     if scheme not in ON_DISK or scheme == "iceberg" or to.startswith("file:"):
         return to
@@ -35,8 +35,8 @@ def below(folder: Path, to: str) -> str:
 
 
 def allowed(config: Config) -> Allowed:
-    """The places that this server may contact: those that are listed, and those of its own sources and
-    sinks."""
+    """The places that this server may contact: those that `allow` lists, and those of the sources and sinks
+    of the configuration."""
     own = (spec.to for query in config.queries for spec in query.sinks)
     sinks = [to for to in own if scheme_of(to) in ON_NETWORK]
     given = (stream.source.replace("#", "%23") for stream in config.streams if stream.source)
@@ -45,19 +45,19 @@ def allowed(config: Config) -> Allowed:
 
 
 def specs_of(query: KeptQuery, config: Config) -> tuple[SinkSpec, ...]:
-    """The sinks of a query: those of a configured one are in the configuration."""
+    """The sinks of a query. Those of a configured query are read from the configuration."""
     if query.configured:
         return next((known.sinks for known in config.queries if known.name == query.name), ())
     return tuple(SinkSpec(sink["to"], sink["limit"], sink["full"]) for sink in query.sinks)
 
 
 def stored(specs: Iterable[SinkSpec]) -> tuple[dict[str, Any], ...]:
-    """The sinks of a client as they are stored."""
+    """The sinks of a client in the form in which they are stored."""
     return tuple({"to": spec.to, "limit": spec.limit, "full": spec.full} for spec in specs)
 
 
 def asked_by_client(request: Request, config: Config) -> tuple[SinkSpec, ...]:
-    """The sinks that the parameters of a request name, or a Problem."""
+    """The sinks that the parameters of a request name; Problem if a client may not have one of them."""
     parameters = request.query_params
     given = parameters.get("sink-limit")
     if given is not None and not (given.isascii() and given.isdecimal() and len(given) < 19):
@@ -81,7 +81,7 @@ def chosen(given: str | None, default: Full) -> Full:
 
 
 def for_client(to: str, config: Config) -> str:
-    """The address of a sink that a client may name, or a Problem."""
+    """The address of a sink that a client names; Problem if it may not name this one."""
     scheme = scheme_of(to)
     if scheme in ON_NETWORK:
         try:

@@ -1,8 +1,9 @@
 """WebSockets: sends the answers of a query to its subscribers as they come, beside Server-Sent Events.
 
-A message is an answer as a line of NDJSON has it, with its number as `id` in front; `?after=` goes on behind
-a number. Two other messages say what happens: `{"gap":{"after":…,"until":…}}` that answers between are no
-longer kept, and `{"query":…,"failure":…}` that the query has failed. What a client sends is not read.
+A message is an answer as a line of NDJSON has it, with its number as `id` in front. With `?after=` a client
+names the number of the last answer that it has. There are two other messages: `{"gap":{"after":…,"until":…}}`
+says that the answers between these numbers are no longer kept, and `{"query":…,"failure":…}` says that the
+query has failed. Messages from a client are ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TOO_SLOW = 1008
 
 @dataclass(frozen=True)
 class Sockets:
-    """`/name/ws`."""
+    """The handlers of `/name/ws`."""
 
     events: Events
     access: Access
@@ -66,7 +67,7 @@ class Sockets:
                 async with asyncio.timeout(1):
                     await socket.close(_TOO_SLOW)
         except (WebSocketDisconnect, RuntimeError):
-            pass  # it went while something was sent
+            pass  # the client went away while a message was sent
         finally:
             waiting.discard(more)
             gone.cancel()

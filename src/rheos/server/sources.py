@@ -1,4 +1,4 @@
-"""Sources of a server: what only its topics need, since Spark reads those and all streams wait for Spark."""
+"""Sources of a server: the check of Kafka topics. Spark reads these, and all streams wait for Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def is_topic(source: str | None) -> bool:
 
 
 def check_topic(engine: Engine, source: str | None) -> None:
-    """Refuse a topic that cannot be read: all streams would wait for it."""
+    """Refuse a topic that cannot be read, because all streams would wait for it."""
     if source is None or not is_topic(source):
         return
     try:

@@ -20,7 +20,7 @@ _VERSION = 1
 
 
 class Asked(NamedTuple):
-    """A query as a user wrote it. Without an `entailment` it has the server's."""
+    """A query as a user wrote it. If `entailment` is None, that of the server counts."""
 
     text: str
     dialect: str = "auto"
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KeptQuery:
     """A registered query. `since` is the end of the answer log when it was registered. A `configured` query
-    is dropped when it is no longer in the configuration, where its sinks are too."""
+    is dropped when it is no longer in the configuration. Its sinks are read from there."""
 
     name: str
     text: str
@@ -49,7 +49,7 @@ class KeptQuery:
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The content of the file. `streams` has the descriptions of the streams that clients have made. `kinds`
-    says of every stream whether it is pushed or has a source: it cannot become the other."""
+    says of every stream whether it is pushed or has a source, because a stream cannot change its kind."""
 
     base: str
     queries: tuple[KeptQuery, ...] = ()
@@ -101,7 +101,7 @@ class State:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError:
-            partial.unlink(missing_ok=True)  # the disk may be full
+            partial.unlink(missing_ok=True)  # the disk may be full, and the file would take room there
             raise
         partial.replace(self._path)
         folder = os.open(self.folder, os.O_RDONLY)

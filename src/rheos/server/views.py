@@ -1,8 +1,8 @@
-"""Views: keep what is in a window on a stream now.
+"""Views: the present contents of windows on streams.
 
-A view is a registered query. All clients that look at the same stream through the same window share it. The
-view of a stream's own window is there as long as the stream. The others are made when a client asks for
-them, and dropped when nobody has asked for a while.
+A view is a registered query. All clients that look at the same stream through the same window share one view.
+The view of a stream's own window is there as long as the stream. The other views are made when a client asks
+for them, and dropped when nobody has asked for a while.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ NOTHING = pa.table({name: pa.array([], pa.string()) for name in "spo"})
 
 @dataclass(frozen=True)
 class Content:
-    """What was in a window at an instant: `at` is its time, `table` its triples (s, p, o, time).
-    `same_second` is True if the content before it was of the same second."""
+    """What was in a window at an instant: `at` is the time of the instant, `table` has the triples (s, p, o,
+    time). `same_second` is True if the content before this one was of the same second."""
 
     at: int
     table: pa.Table = field(repr=False)
@@ -87,13 +87,14 @@ class View:
         return f"{self.stream}/{windows.path_of(self.window)}"
 
     def take(self, answer: Answer) -> None:
-        """The window has moved."""
+        """The window has moved: keep its new content."""
         self.content = Content.of(answer, self.content)
 
 
 @dataclass(frozen=True)
 class Held(Mapping[str, pa.Table]):
-    """What windows hold now, by the IRIs of their streams. Each is looked at only if somebody asks for it."""
+    """The present contents of windows as tables, by the IRIs of their streams. `check` is asked for a stream
+    only when its table is read."""
 
     views: Mapping[str, View]
     check: Callable[[str], None]
@@ -111,7 +112,7 @@ class Held(Mapping[str, pa.Table]):
 
 
 class Views:
-    """The views of an engine. Any thread may ask."""
+    """The views of an engine. Any thread may ask for them."""
 
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self._engine = engine
@@ -120,7 +121,7 @@ class Views:
         self._views: dict[str, View] = {}
 
     def open(self, stream: str, iri: str, window: MovingWindow, *, lasting: bool = False) -> View:
-        """The view of a window. It is registered when a client asks for it for the first time."""
+        """The view of a window, which is registered when it is asked for the first time."""
         wanted = View(stream, iri, window, lasting)
         with self._lock:
             known = self._views.get(wanted.name)
@@ -144,7 +145,7 @@ class Views:
         return wanted
 
     def _check(self, window: MovingWindow) -> None:
-        """Everybody may choose windows, so their size and number have limits."""
+        """Refuse a window that is too large, or one too many: every client may choose windows."""
         limits = self._limits
         if sum(not view.lasting for view in self._views.values()) >= limits.views:
             detail = (
@@ -160,15 +161,15 @@ class Views:
                 raise Problem(400, "The step is too short", "the window would move too often")
 
     def holding(self, stream: str, moment: int) -> Iterator[tuple[View, Content]]:
-        """The views of a stream in which a moment is now."""
+        """The views of a stream whose windows hold a moment now, with their contents."""
         for view in list(self._views.values()):
             content = view.content
             if view.stream == stream and content is not None and moment in content.moments:
                 yield view, content
 
     def held(self, check: Callable[[str], None]) -> Held:
-        """What the own windows of streams hold now. `check` raises a Problem for a stream that is not for
-        everybody, by its name."""
+        """The present contents of the own windows of all streams. `check` gets the name of a stream, and
+        raises a Problem if the client may not read that stream."""
         return Held({view.iri: view for view in list(self._views.values()) if view.lasting}, check)
 
     def close(self, stream: str) -> None:

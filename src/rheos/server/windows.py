@@ -1,5 +1,5 @@
-"""Windows in addresses (`physical/100`, `logical/PT1H/PT10M`): reading and writing them, and their form in
-C-SPARQL and RDF (Streaming Linked Data, section 4)."""
+"""Windows in addresses (`physical/100`, `logical/PT1H/PT10M`): functions to read and write them, and their
+form in C-SPARQL and in RDF (Streaming Linked Data, section 4)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Streams come in, from files, standard input or Spark, as chunks of timed triples in order of arrival."""
+"""Sources: files, standard input, brokers, the Web and Spark deliver streams as chunks of timed triples."""

@@ -1,11 +1,11 @@
-"""The bound on how far ahead of the clock on the wall an element may be: elements come in, those beyond it
-go out, each with the reason.
+"""The bound on how far ahead of the wall clock an element may be: finds the elements beyond the bound.
 
-Without it one element of the year 9999 would make every later one late. The clock on the wall decides here,
-so the decision is made once: a push stream makes it when it takes an element into its log, and the log says
-how it was made; for other live sources it is made by the batch that reads the element, for all of its tasks
-at one moment of the driver's clock, and becomes durable with all else that the batch came to. A batch that a
-crash left undone may decide otherwise when it is done again: nobody has seen anything of it.
+Without the bound, one element of the year 9999 would make every later element late. The wall clock decides
+here, so the decision for an element is made once. A push stream decides when it takes the element into its
+log, and the log records the decision. For other live sources the batch decides that reads the element. All
+tasks of the batch use one moment of the driver's clock, and the decision becomes durable with the other
+results of the batch. A batch that a crash left unfinished may decide otherwise when it is repeated, because
+nobody has seen any of its results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOUR = 3_600_000_000
 
 
 class Ahead(NamedTuple):
-    """What the clock says, and how far after that an element may be, in microseconds."""
+    """The time of the clock, and how far after that time an element may be, in microseconds."""
 
     clock: int
     allowed: int
@@ -42,7 +42,7 @@ class Ahead(NamedTuple):
 
 
 def without(elements: pa.RecordBatch, rows: Microseconds) -> pa.RecordBatch:
-    """The elements but for some rows."""
+    """The elements without some rows."""
     kept = np.ones(elements.num_rows, bool)
     kept[rows] = False
     return elements.filter(pa.array(kept))

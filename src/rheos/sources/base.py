@@ -1,11 +1,12 @@
-"""What a source is: the one interface between the engine and the places that streams come from.
+"""The interface of a source: what the engine asks of a place that a stream comes from.
 
-A source knows how far it can be read (`latest`, asked in the driver before every batch), cuts what is between
-two offsets into parts (`parts`, in the driver), and reads a part (`read`, in a task, perhaps elsewhere).
-Offsets are small values that JSON can hold; the same two offsets always give the same elements in the
-same order, so that a batch can be read again after a crash. A source is pickled on its way to Spark.
+A source knows how far it can be read (`latest`, asked in the driver before every batch), cuts the elements
+between two offsets into parts (`parts`, in the driver), and reads a part (`read`, in a task, perhaps on
+another machine). Offsets are small values that JSON can hold. The same two offsets always give the same
+elements in the same order, so that a batch can be read again after a crash. A source is pickled on its way to
+Spark.
 
-To add one (Kafka, MQTT, …): a class with these methods, and its name for URLs in `sources.opening.SCHEMES`.
+To add a source, write a class with these methods and enter its URL scheme in `sources.opening.SCHEMES`.
 """
 
 from __future__ import annotations
@@ -19,21 +20,22 @@ from rheos.sources.chunks import Chunk
 Offset = dict[str, Any]
 Part = dict[str, Any]
 
-# About 1,200,000 elements: enough that the cost of a batch does not count, little enough to hold in a task.
+# About 1,200,000 elements: so many that the fixed cost of a batch does not matter, and few enough for the
+# memory of a task.
 BATCH_BYTES = 192 << 20
 
-# A part is a task: with smaller ones than this, to start it takes a good part of its time.
+# A part is a task. The start of a task takes so long that smaller parts would not pay.
 PART_BYTES = 32 << 20
 
 
 class Source(ABC):
-    """A stream's way in. A `live` one may fall silent without having ended: then the idle timeout counts.
-    `ahead` is how far ahead of the clock its elements may be if nobody says otherwise (microseconds; None: no
-    bound).
+    """Where the elements of a stream come from. A `live` source may fall silent without having ended: then
+    the idle timeout counts. `ahead` is how far ahead of the clock elements may be unless the user says
+    otherwise (microseconds; None: no bound).
 
-    A source has one partition, number 0, or several: each has its own order, and `Chunk.partition` says whose
-    elements a chunk has. All of them should show up in the first batch, if only with an empty chunk: what is
-    complete without a partition that shows up later stays so.
+    A source has one partition, number 0, or several. Each partition has its own order, and `Chunk.partition`
+    says which partition the elements of a chunk belong to. Every partition should appear in the first batch,
+    if only with an empty chunk: an instant that is complete without a later partition stays complete.
     """
 
     live: bool = False
@@ -41,40 +43,40 @@ class Source(ABC):
 
     @abstractmethod
     def begin(self) -> Offset:
-        """Before the first element."""
+        """The offset before the first element."""
 
     @abstractmethod
     def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
-        """How far one batch that begins at the offset goes: at most about so many bytes; the same offset
-        when there is nothing new."""
+        """The offset at which a batch ends that begins at this offset and reads about `most` bytes at most;
+        the same offset if there is nothing new."""
 
     @abstractmethod
     def ended(self, offset: Offset) -> bool:
-        """Whether nothing will ever come after the offset."""
+        """True if no element will ever come after the offset."""
 
     def ended_partitions(self, offset: Offset) -> Set[int]:
-        """The partitions of which nothing will ever come after the offset, where others go on."""
+        """The partitions of which no element will ever come after the offset, while others go on."""
         return frozenset()
 
     @abstractmethod
     def parts(self, start: Offset, end: Offset, size: int = PART_BYTES) -> Sequence[Part]:
-        """What is between two offsets, in pieces of about that size, in their order: tasks read them at the
-        same time."""
+        """The elements between two offsets, in order, as parts of about `size` bytes. Tasks read the parts in
+        parallel."""
 
     @abstractmethod
     def read(self, part: Part) -> Iterator[Chunk]:
         """The elements of a part."""
 
     def waiting(self, most: int) -> int:
-        """About how many bytes the first batch will read, of so many at the most; 0 if nobody knows."""
+        """About how many bytes the first batch will read if it reads `most` bytes at most; 0 if unknown."""
         return 0
 
     def shipped(self, part: Part) -> Part:
-        """A part for a task that does not see the driver's disk: with what is only there in it."""
+        """The part for a task that does not see the driver's disk: it carries what is only on that disk."""
         return part
 
-    def committed(self, offset: Offset) -> None:  # noqa: B027  most sources have nothing to let go of
-        """What is before the offset will not be read again."""
+    def committed(self, offset: Offset) -> None:  # noqa: B027  most sources have nothing to delete
+        """Called when elements before the offset will not be read again."""
 
     def skip(self) -> None:  # noqa: B027  most sources have no elements of their own that wait
-        """Read no element any more that has come so far: the stream's clock starts anew."""
+        """Skip all elements that have come so far, because the clock of the stream starts anew."""

@@ -1,13 +1,14 @@
 """Chunks: elements of a stream that were read together, and how they travel to the task that evaluates.
 
-The task that reads a chunk also judges it. What is too far ahead of the clock, or late for other elements of
-the chunk, goes to the dead letters. The rest is sorted by time. What is late for earlier chunks is known only
-when these have been read too: as elements are sorted, that is the beginning of a chunk.
+The task that reads a chunk also judges it. Elements that are too far ahead of the clock, or late for other
+elements of the chunk, become dead letters. The others are sorted by time. Which elements are late for earlier
+chunks is known only when those chunks have been read too. As the elements are sorted, the late ones are at
+the beginning of the chunk.
 
 Row by row, a million elements would pass through the JVM as a million rows with three strings each, twice. A
 chunk is one row. Its elements are Arrow's own bytes in a binary column or, if they are many, a segment that
-the reading task writes to the state store once and for all. (To pass 60 MB through the JVM and its shuffle
-took longer than to parse them.)
+the reading task writes to the state store once. (To pass 60 MB through the JVM and its shuffle took longer
+than to parse them.)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pyarrow as pa
 from rheos.sources.ahead import Ahead, without
 from rheos.sources.times import NEVER, Microseconds
 
-# A triple of a stream. `graph` is of a stream of graphs: see `rheos.sources.graphs`.
+# A triple of a stream. The column `graph` is for streams of graphs: see `rheos.sources.graphs`.
 ELEMENTS = pa.schema(
     [
         ("s", pa.string()),
@@ -36,24 +37,24 @@ ELEMENTS = pa.schema(
     ]
 )
 
-# What is kept of an element. The partition decides only about the order of elements of the same time.
+# The columns of an element in a segment. The partition only decides the order of elements of the same time.
 LIVE = pa.schema(
     [
         *(ELEMENTS.field(name) for name in ("s", "p", "o", "start", "time", "graph")),
         ("partition", pa.int64()),
     ]
 )
-# A chunk also has, of each element, its line and its turn in order of arrival: for dead letters.
+# A chunk also has the line of each element, and its number in order of arrival (`turn`), for dead letters.
 JUDGED = pa.schema([*LIVE, ("line", pa.int64()), ("turn", pa.int32())])
 
-# From about ten thousand elements on, a file is quicker than the way through the JVM.
+# From this size on (about ten thousand elements), a file is quicker than the way through the JVM.
 INLINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not taken: its number from 1 (in the chunk, at first), its text, and why. `kind` is
-    `bad` if it is no element, `ahead` if its time is too far in the future."""
+    """A line that is not accepted: its number (counted from 1, in the chunk at first), its text, and the
+    reason. `kind` is `bad` if the line is no element, `ahead` if its time is too far in the future."""
 
     line: int
     text: str
@@ -63,8 +64,8 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """An element that is older than others of its chunk allow: its line, triple and time, and the highest
-    time before it in the chunk."""
+    """An element that is late for others of its chunk: its line, triple and time, and the highest time before
+    it in the chunk."""
 
     line: int
     triple: tuple[str, str, str]
@@ -74,11 +75,11 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The elements of some lines of one place (a file), in their order, and the lines that are none.
+    """The elements of some lines of one place (a file), in their order, and the lines that are no elements.
 
-    All are of one `partition` of the stream, which ends here if the chunk is its `last`. `first` says that
-    the place begins here, so that line numbers count from it. `without_zone` times had no time zone. A
-    document has no lines to speak of: `lines` is 0.
+    All elements are of one `partition` of the stream, which ends with this chunk if the chunk is its `last`.
+    `first` says that the place begins here, so that line numbers count from here. `without_zone` is how many
+    times had no time zone. `lines` is 0 for a document, in which lines do not matter.
     """
 
     elements: pa.RecordBatch
@@ -93,8 +94,8 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What is told of a chunk that was judged; it can be written as JSON. `rows` elements were accepted so
-    far, `high` is the highest time of all. The rest is as in `Chunk`."""
+    """The description of a judged chunk, which travels as JSON. `rows` is how many elements were accepted so
+    far, `high` the highest time of all elements, also of late ones. The other fields are as in `Chunk`."""
 
     rows: int = 0
     high: int = NEVER
@@ -119,15 +120,15 @@ class Header:
 
 
 class Judged(NamedTuple):
-    """A chunk that was judged: what is told of it, and its accepted elements, by time."""
+    """A judged chunk: its header, and its accepted elements in order of time."""
 
     header: Header
     elements: pa.RecordBatch
 
 
 def judge(chunk: Chunk, lateness: int = 0, ahead: Ahead | None = None) -> Judged:
-    """Leave out what is too far ahead, or late for what came before it in the same chunk, and sort the rest.
-    Elements of the same time stay in order of arrival."""
+    """Leave out the elements that are too far ahead, or late for earlier elements of the same chunk, and sort
+    the others by time. Elements of the same time stay in order of arrival."""
     chunk = _without_ahead(chunk, ahead)
     elements = chunk.elements
     times: Microseconds = elements.column("time").to_numpy()
@@ -162,7 +163,7 @@ def judge(chunk: Chunk, lateness: int = 0, ahead: Ahead | None = None) -> Judged
 
 
 def _without_ahead(chunk: Chunk, ahead: Ahead | None) -> Chunk:
-    """A chunk without the elements that are too far ahead, which are none."""
+    """The chunk with the elements that are too far ahead moved to its bad lines."""
     rows = ahead.beyond(chunk.elements) if ahead is not None else np.empty(0, np.int64)
     if ahead is None or not len(rows):
         return chunk
@@ -184,13 +185,14 @@ def triple_text(triple: Iterable[str]) -> str:
 
 
 class SegmentWriter(Protocol):
-    """Where the elements of large chunks go."""
+    """Writes the elements of large chunks to the state store."""
 
     def write_table(self, name: str, table: pa.Table) -> None: ...
 
 
 class Packed(NamedTuple):
-    """A chunk on its way: its header, and its elements as bytes, or the name of the segment that has them."""
+    """A chunk on its way to the task that evaluates: its header, and either its elements as bytes or the name
+    of the segment that has them."""
 
     header: str
     data: bytes | None
@@ -198,7 +200,8 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, judged: Judged, writer: SegmentWriter | None = None, name: str = "") -> Packed:
-        """With the elements in a segment of this name, if they are many and there is a writer for them."""
+        """A judged chunk to send. If there is a writer and the elements are many, they are written to a
+        segment of this name."""
         header, elements = judged
         if writer is None or elements.nbytes < INLINE_BYTES:
             sink = pa.BufferOutputStream()

@@ -1,8 +1,8 @@
-"""What stands for the time of a stream's elements: the words of a user come in, a Clock goes out.
+"""Clocks: where a stream takes the times of its elements from. A user's text comes in, a Clock goes out.
 
-It is said once for each stream: `field:NAME` of a record, `property:IRI` in its RDF, the timestamp of the
-`message`, or its `arrival`. If nobody says it, the elements say it themselves: by the fourth term of a line,
-or by the prov:generatedAtTime of a graph.
+A stream has one clock: `field:NAME` of a record, `property:IRI` in its RDF, the timestamp of the `message`,
+or its `arrival`. Without one, the elements have their times themselves: in the fourth term of a line, or as
+the prov:generatedAtTime of a graph.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Kind = Literal["own", "field", "property", "message", "arrival"]
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Where the time of an element is found. `name` is that of the field, or the IRI of the property."""
+    """Where the time of an element comes from. `name` is the name of a field, or the IRI of a property."""
 
     kind: Kind = "own"
     name: str = GENERATED_AT
 
     @property
     def is_outside(self) -> bool:
-        """True if the time comes with the message and is not said in it."""
+        """True if the time comes beside the message and not in its content."""
         return self.kind in ("message", "arrival")
 
     @property
     def text(self) -> str | None:
-        """As a user writes it."""
+        """The clock as a user writes it; None if the elements have their times themselves."""
         if self.kind == "own":
             return None
         return f"{self.kind}:{self.name}" if self.kind in ("field", "property") else self.kind

@@ -1,8 +1,8 @@
-"""Decoders: messages of a stream come in (what Kafka, MQTT or a WebSocket deliver), a chunk goes out.
+"""Decoders: messages of a stream come in (from Kafka, MQTT or a WebSocket), a chunk of elements goes out.
 
 A payload is RDF, unless the stream has a mapping: lines as in a stream file, or TriG, JSON-LD or N-Quads with
-the time of each graph. Every message stands for itself: a blank node's label in another message is another
-node, and one that cannot be read is a dead letter, whatever the others are.
+the time of each graph. Every message is decoded by itself: the same label of a blank node in another message
+is another node, and a message that cannot be read becomes a dead letter without effect on the others.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ MESSAGES = pa.schema(
 )
 LINES = "lines"  # the format of stream files
 RECORDS = ("json", "ndjson", "jsonl", "csv", "tsv")  # formats that need a mapping
-_TEXT = 10_000  # characters of a bad message that a dead letter has
+_TEXT = 10_000  # characters of a bad message that a dead letter shows
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
     """Messages in their order, with the columns of MESSAGES.
 
-    `time` is the message's own timestamp and `arrival` when it came (microseconds since 1970), `topic` and
-    `key` are what the broker says of it: each may be NULL. `line` is the number that a dead letter tells; it
-    also tells the blank nodes of the messages with one `blank_prefix` apart.
+    `time` is the message's own timestamp and `arrival` the time at which it came (microseconds since 1970).
+    `topic` and `key` come from the broker. Each of these columns may be NULL. `line` is the number of the
+    message in dead letters. It is also part of the labels of blank nodes, so that the same label in two
+    messages with one `blank_prefix` gives two nodes.
     """
 
     batch: pa.RecordBatch
@@ -71,7 +72,7 @@ class Messages:
         arrival: pa.Array | None = None,
         line: pa.Array | None = None,
     ) -> Messages:
-        """Messages of which some columns are not known; lines are counted from 1."""
+        """Messages from the columns that are known. If lines are not given, they are counted from 1."""
         if not isinstance(payload, pa.Array):
             payload = pa.array(payload, pa.binary())
         count = len(payload)
@@ -98,20 +99,21 @@ class Messages:
         return Messages(self.batch.take(pa.array(rows)))
 
     def text(self, row: int) -> str:
-        """What a message says, for a dead letter."""
+        """The text of a message, for a dead letter."""
         return (self.payload[row].as_py() or b"")[: 4 * _TEXT].decode(errors="replace")[:_TEXT]
 
 
 class Decoder(ABC):
-    """Makes elements of messages. It is pickled on its way to the tasks, which decode."""
+    """Makes elements from messages. A decoder is pickled on its way to the tasks, which decode."""
 
     @abstractmethod
     def decode(self, messages: Messages, blank_prefix: str, place: str = "", *, first: bool = False) -> Chunk:
-        """The elements of some messages, in their order, and as bad lines those messages that give none.
+        """The elements of some messages, in the order of the messages. A message that cannot be read becomes
+        a bad line.
 
-        The line of an element is that of its message. `lines` of the chunk is the number of the messages:
-        where `line` does not count from the chunk's beginning, the caller sets it to 0. A few MB at once are
-        quicker than more.
+        The line of an element is that of its message. `lines` of the chunk is the number of messages; a
+        caller whose `line` does not count from the beginning of the chunk sets `lines` to 0. A few MB at once
+        are quicker than more.
         """
 
     def reading(self, format: str) -> Decoder:
@@ -121,14 +123,15 @@ class Decoder(ABC):
     def decode_lines(
         self, messages: Messages, head: bytes, blank_prefix: str, place: str = "", *, first: bool = False
     ) -> Chunk:
-        """As `decode`, for messages each of which is a line of a table; `head` is the line with the names of
-        its columns."""
+        """As `decode`, for messages that are the lines of a table; `head` is the line with the column
+        names."""
         raise RheosError("lines of a table are not RDF: the stream needs a mapping")
 
 
 class Decoding(NamedTuple):
-    """What a user says of a stream's payloads: a mapping, if they are not RDF, and what stands for the time.
-    Sources make their decoder of it when they know the format. `base` is the stream's IRI."""
+    """How the payloads of a stream are to be read, as a user says it: a mapping, if they are not RDF, and
+    where the time comes from. A source makes its decoder when it knows the format. `base` is the stream's
+    IRI."""
 
     mapping: str | os.PathLike[str] | Mapping | None = None
     time: str | None = None
@@ -152,11 +155,12 @@ def decoder(
     *,
     base: str = iris.DEFAULT_BASE,
 ) -> Decoder:
-    """The decoder of a stream. Without a `mapping` (a file, or one that was read) payloads are RDF.
+    """The decoder of a stream. Without a `mapping` (a file, or a mapping that was read) payloads are RDF.
 
-    `time` is `field:NAME`, `property:IRI`, `message` or `arrival`; None is what the payload says. `format` is
-    that of the payloads: `lines`, `trig`, `jsonld`, `nquads`, or with a mapping `json`, `csv`, `tsv`. If it
-    is not given, each payload shows it. Relative IRIs are resolved against `base`.
+    `time` is `field:NAME`, `property:IRI`, `message` or `arrival`; None means that the payload has the time.
+    `format` is the format of the payloads: `lines`, `trig`, `jsonld`, `nquads`, or with a mapping `json`,
+    `csv`, `tsv`. If it is None, the format of each payload is recognised by its content. Relative IRIs are
+    resolved against `base`.
     """
     if mapping is not None:
         from rheos.mapping import mapped
@@ -179,7 +183,7 @@ def _rdf_format(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RdfDecoder(Decoder):
-    """Payloads that are RDF: of one format, or of that which each of them shows."""
+    """Decodes payloads that are RDF: all of one `format` or, if that is None, each of a format of its own."""
 
     clock: Clock = OWN
     format: str | None = None
@@ -201,7 +205,7 @@ class RdfDecoder(Decoder):
         if len(lines):
             chunk, failed = self._lines(messages, lines, moments, blank_prefix)
             chunks.append(chunk)
-            # What is no line may be a document that does not begin like one.
+            # A message that is no line may be a document that does not begin like one.
             kinds[failed] = "unknown"
         for row in np.flatnonzero(kinds == "unknown"):
             chunks.append(self._unknown(messages, int(row), moments, blank_prefix))
@@ -210,7 +214,8 @@ class RdfDecoder(Decoder):
         return together(chunks, messages, place, first=first)
 
     def _kinds(self, messages: Messages) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-        """The format of each message, as it begins; quads show only when they are read."""
+        """The format of each message, recognised by its beginning. N-Quads are recognised only later, when
+        they are read."""
         if self.format is not None:
             return np.full(len(messages), self.format, "U8")
         kinds = np.full(len(messages), LINES, "U8")
@@ -225,8 +230,8 @@ class RdfDecoder(Decoder):
     def _lines(
         self, messages: Messages, rows: Microseconds, moments: Microseconds | None, blank_prefix: str
     ) -> tuple[Chunk, Microseconds]:
-        """The elements of messages that are lines; and those messages, by their places, that may be something
-        else, of which there are none."""
+        """The elements of messages that are lines, and the rows of messages that are no lines after all. No
+        elements are taken from these messages, because they may have another format."""
         chosen = messages.take(rows)
         texts = pc.binary_join_element_wise(pc.fill_null(chosen.payload, b""), b"", b"\n")
         counts = numbers_of(pc.count_substring(texts, b"\n").cast(pa.int64()))
@@ -254,8 +259,8 @@ class RdfDecoder(Decoder):
     def _unknown(
         self, messages: Messages, row: int, moments: Microseconds | None, blank_prefix: str
     ) -> Chunk:
-        """The elements of a message that shows its format only when it is read. If it has none, it was to be
-        lines."""
+        """The elements of a message whose format is recognised only when it is read. A message of no known
+        format is read as lines, so that the errors are about lines."""
         payload = messages.payload[row].as_py() or b""
         quads = is_document("message.nq", payload[:_SIP])
         kind = "nquads" if quads else "trig"
@@ -298,7 +303,8 @@ _BEGINNINGS = {
 
 
 def outside_times(messages: Messages, clock: Clock) -> tuple[Microseconds | None, Microseconds]:
-    """The time of each message, if that is not said in it; and the messages, by their places, without one."""
+    """The time of each message, or None if the content of the messages has the times; and the rows of the
+    messages that should have a time and have none."""
     if not clock.is_outside:
         return None, np.empty(0, np.int64)
     column = messages.batch.column("time" if clock.kind == "message" else "arrival")
@@ -307,13 +313,13 @@ def outside_times(messages: Messages, clock: Clock) -> tuple[Microseconds | None
 
 
 def bad_chunk(messages: Messages, rows: Microseconds, reason: str) -> Chunk:
-    """A chunk without elements, in which some messages are bad."""
+    """A chunk without elements, with some messages as bad lines."""
     bad = tuple(BadLine(int(messages.lines[row]), messages.text(int(row)), reason) for row in rows)
     return Chunk(no_elements(), bad=bad)
 
 
 def together(chunks: Iterable[Chunk], messages: Messages, place: str, *, first: bool) -> Chunk:
-    """Chunks of parts of the same messages as one, in the order of the messages."""
+    """Several chunks of the same messages as one chunk, in the order of the messages."""
     chunks = list(chunks)
     elements = in_order([chunk.elements for chunk in chunks if chunk.elements.num_rows], messages)
     bad = sorted((item for chunk in chunks for item in chunk.bad), key=lambda item: item.line)
@@ -333,7 +339,7 @@ def in_order(batches: Sequence[pa.RecordBatch], messages: Messages) -> pa.Record
 
 
 def apart(column: pa.Array, lines: Microseconds, blank_prefix: str) -> pa.Array:
-    """Terms whose blank nodes are those of their own message."""
+    """Terms in which the label of a blank node has the line of its message, so that it is unique."""
     blanks = pc.starts_with(column, "_:")
     if not pc.any(blanks).as_py():
         return column

@@ -1,8 +1,8 @@
 """RDF documents as stream elements: TriG, JSON-LD or N-Quads come in, a chunk goes out.
 
-The triples of a graph are elements that stay together. Their time is the object of prov:generatedAtTime of
-the graph's name, which is said in the default graph or in any other, or what else the stream's clock is.
-Graphs come in the order of the document.
+The triples of a graph are elements that stay together. Their time is the object of prov:generatedAtTime, with
+the name of the graph as its subject; this triple may stand in any graph of the document. If the stream has
+another clock, the time comes from there. Graphs come in the order of the document.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _SIP = 1 << 16
 
 
 def is_document(path: str, head: bytes | None = None) -> bool:
-    """Whether a file is a document of graphs rather than lines of elements.
+    """True if a file is a document of graphs, not lines of elements.
 
-    N-Quads files can be either: lines of elements have a literal as their fourth term, which N-Quads has not.
+    A file named .nq can be either: lines of elements have a literal as their fourth term, which N-Quads does
+    not allow.
     """
     extension = PurePath(path.lower()).suffix
     if extension in _DOCUMENTS:
@@ -69,10 +70,10 @@ def read_document(
     untimed: int | None = None,
     clock: Clock = OWN,
 ) -> Chunk:
-    """The elements of a document. One that cannot be read is bad as a whole.
+    """The elements of a document. A document that cannot be read is bad as a whole.
 
-    Format and base are those of a file of that path, if they are not given. `untimed` is the time of triples
-    that have none, if that is allowed; if the `clock` is outside of the document, it is that of all.
+    If format and base are not given, they follow from the path. `untimed` is the time for triples without a
+    time, if these are allowed. If the `clock` is outside of the document, `untimed` is the time of all.
     """
     format = format or formats.by_path(path)
     base = None if format == formats.N_QUADS else base or "file://" + os.path.abspath(path)
@@ -96,7 +97,7 @@ def read_document(
         elif quad.graph_name in spoiled:
             pass
         elif quad.subject in graphs or quad.predicate == GENERATED_AT:
-            pass  # what is said of a graph is about the stream, not in it
+            pass  # a triple about a graph describes the stream and is no element of it
         elif untimed is not None:
             rows.append(number)
             found.append(untimed)
@@ -120,10 +121,12 @@ def read_document(
 def _times(
     quads: Sequence[ox.Quad], clock: Clock, untimed: int | None
 ) -> tuple[dict[object, int], set[object], list[BadLine], int]:
-    """The time of each graph by its name, the graphs with several, why, and how many times had no zone.
+    """The time of each graph by its name; the graphs that have several times; the bad lines that say what is
+    wrong; and how many times had no zone.
 
-    A property tells the time of the graph whose name has it, or of the graph in which it is. The
-    prov:generatedAtTime of a name inside of another graph is that of the name alone.
+    The property of the clock gives the time of the graph whose name is its subject. A property that the user
+    has named (`property:IRI`) also gives the time of the graph in which it stands, unless its subject is the
+    name of a graph.
     """
     if clock.is_outside:
         assert untimed is not None

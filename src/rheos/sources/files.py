@@ -1,12 +1,13 @@
-"""Files as a stream: one file, all files of a glob or a directory (followed as more arrive, if asked), in
-the order of their names.
+"""Files as a stream: one file, or all files of a glob or a directory, in the order of their names.
 
-Files of lines are cut at any byte: a part owns the lines that begin in it. Other formats are documents and
-read as a whole.
+If the user asks for it, files are followed: new files and new lines are read when they arrive.
 
-A file that has been read may grow, if it is followed, or go. It may not get shorter or be replaced by
-another: elements would be missing, and nobody would know. So an offset has, beside how far each file was
-read, a checksum of what stands before that place.
+Files of lines are cut at any byte: a part owns the lines that begin in it. Other formats are documents, which
+are read as a whole.
+
+After a file has been read, it may grow, if it is followed, or be deleted. It may not get shorter or be
+replaced by another file: elements would be missing, and nobody would know. So an offset has the position up
+to which each file was read, and a checksum of the bytes before that position.
 """
 
 from __future__ import annotations
@@ -37,18 +38,19 @@ from rheos.sources.record_files import EXTENSIONS, RecordFiles, record_files
 
 _GZIP = b"\x1f\x8b"
 _SIP = 1 << 16
-_LOOKED_AT = 256  # bytes before a place: enough for a line, or for most of one
+_LOOKED_AT = 256  # bytes before a position that the checksum covers: about a line
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource(Source):
-    """An offset is how far each file was read, by its path, in the order in which they were found, and what
-    was found before that place: its checksum, and when the file had been changed."""
+    """Files that are read one after the other. An offset has for each path, in the order in which the files
+    were found, the position up to which the file was read, the checksum of the bytes before that position,
+    and the time at which the file was last changed."""
 
     pattern: str
     blank_prefix: str = ""
     follow: bool = False
-    records: RecordFiles | None = None  # how files are read that are not RDF
+    records: RecordFiles | None = None  # reads files that are not RDF
     clock: Clock = OWN
 
     @property
@@ -64,13 +66,14 @@ class FileSource(Source):
         follow: bool = False,
         decoding: Decoding = AS_RDF,
     ) -> FileSource:
-        """The source of a path that has something in it; an absolute path, as tasks run elsewhere."""
+        """The source of a path; LoadError if its files cannot be read. The path is made absolute, because
+        tasks run in other folders."""
         text = os.fspath(path)
         pattern = text if is_uri(text) else str(Path(path).absolute())
         records = record_files(decoding, "a file")
         source = cls(pattern, blank_prefix, follow, records, decoding.clock)
         if records is None and decoding.clock.kind == "field":
-            decoding.decoder()  # says that RDF has no fields
+            decoding.decoder()  # raises the error that RDF has no fields
         files = source.files()
         if not follow and not files:
             raise LoadError("there is no such file", str(path))
@@ -118,10 +121,10 @@ class FileSource(Source):
                 end, whole = self._readable(path, position, seen.get(path), left)
                 if end > position:
                     files[path], seen[path] = end, list(what_is_before(path, end))
-            except FileNotFoundError:  # it was taken away: nothing more comes of it
+            except FileNotFoundError:  # the file was deleted, so nothing more comes from it
                 end, whole = position, True
             left -= end - position
-            # One file after the other: the next begins when this one is read to its end.
+            # Files are read one after the other: the next begins when this one is read to its end.
             if not whole or left <= 0:
                 whole = whole and path == list(files)[-1]
                 break
@@ -137,7 +140,7 @@ class FileSource(Source):
         parts: list[Part] = []
         for path, until in end["files"].items():
             position = start["files"].get(path, 0)
-            # Where to look at what, to know that it is the same file still.
+            # A position and the checksum before it, by which the task knows that the file is still the same.
             seen = [until, end.get("seen", {}).get(path, [None])[0]]
             with named(path):
                 whole = until > position and self._is_whole(path)
@@ -171,8 +174,8 @@ class FileSource(Source):
             yield from self.records.lines(text, format, first_line(path), self.blank_prefix, path, at=start)
 
     def _readable(self, path: str, position: int, seen: Sequence[int] | None, most: int) -> tuple[int, bool]:
-        """How far a file can be read now, and whether that is its end; LoadError if it is not the file that
-        was read so far."""
+        """The position up to which a file can be read now, and whether that is its end. LoadError if it is
+        not the file that was read before."""
         size, changed = size_and_change(path)
         if size < position:
             raise shorter(path, size, position)
@@ -222,7 +225,7 @@ class FileSource(Source):
 
 
 def remote_files(pattern: str) -> Iterator[str]:
-    """The files of a URI: a file, those of a folder, or those that match a pattern in its last part."""
+    """The files of a URI: one file, the files of a folder, or those that match a pattern in its last part."""
     system, path = file_system(pattern)
     scheme = pattern.partition(":")[0]
     found = system.get_file_info(path)
@@ -236,7 +239,7 @@ def remote_files(pattern: str) -> Iterator[str]:
 
 
 def opened(path: str) -> BinaryIO:
-    """A file, on this machine's disk or wherever its URI says."""
+    """Open a file, on this machine's disk or in the file system of its URI."""
     if not is_uri(path):
         return open(path, "rb")
     system, inner = file_system(path)
@@ -256,7 +259,7 @@ def size_and_change(path: str) -> tuple[int, int]:
 
 
 def hidden(path: str) -> bool:
-    """Files that are still being written often have such names."""
+    """True if a file is probably still being written, by its name."""
     return os.path.basename(path).startswith((".", "_")) or path.endswith((".tmp", ".part"))
 
 
@@ -276,7 +279,7 @@ def is_gzip(path: str) -> bool:
 
 
 def what_is_before(path: str, position: int) -> tuple[int, int]:
-    """The checksum of what stands before a place of a file, and when the file was changed."""
+    """The checksum of the bytes before a position of a file, and when the file was last changed."""
     size, changed = size_and_change(path)
     with opened(path) as file:
         if size < position:
@@ -295,7 +298,7 @@ def replaced(path: str) -> LoadError:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """A block that reads a file: if that cannot be done, the error names it."""
+    """A block that reads a file. If the file cannot be read, the error names it."""
     try:
         yield
     except OSError as error:
@@ -303,8 +306,8 @@ def named(path: str) -> Iterator[None]:
 
 
 def read_range(path: str, start: int, end: int) -> bytes:
-    """The lines of a file that begin at a byte of the range: the last one may end after it. LoadError if the
-    file has not all of the range."""
+    """The lines of a file that begin in a range of bytes. The last line may end after the range. LoadError if
+    the file is shorter than the range."""
     with named(path), opened(path) as file:
         size = file.seek(0, os.SEEK_END)
         if size < end:
@@ -321,7 +324,7 @@ def read_range(path: str, start: int, end: int) -> bytes:
 
 
 def last_newline(path: str, start: int, end: int) -> int | None:
-    """The place after the last newline between two places."""
+    """The position after the last newline between two positions; None if there is no newline."""
     with opened(path) as file:
         while end > start:
             begin = max(start, end - _SIP)

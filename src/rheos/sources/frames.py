@@ -5,9 +5,9 @@ and an object that is a number or a truth value becomes a literal. `time` is a t
 xsd:dateTime; with a column `end` the element has an interval. Rows are checked like the lines of a file.
 With a mapping a row is a record: it may have any columns, and Spark writes them as JSON for the mapping.
 
-A column `partition` (a whole number, as Kafka's source has it) says which partition of the stream a row is
-of; without one that is the number of Spark's partition that it comes in, which is the same in every batch
-only where the source sees to it. Within a partition rows are in the order in which Spark has them.
+A column `partition` (a whole number, as Kafka's source has it) says which partition of the stream a row
+belongs to. Without this column the number of Spark's partition is used, which stays the same from batch to
+batch only if the source sees to it. Within a partition, rows are in the order in which Spark has them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _BARE_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"]*$"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A streaming DataFrame that was checked; `stream` is a term."""
+    """A streaming DataFrame that was checked; `stream` is the IRI of the stream as a term."""
 
     frame: DataFrame
     stream: str
     blank_prefix: str
-    decoder: Decoder | None = None  # of a mapping: then rows are records of any columns
+    decoder: Decoder | None = None  # of a mapping: then rows are records with any columns
 
     def chunks(
         self, session: SparkSession, lateness: int, ahead: int | None, store: SegmentWriter, most: int
@@ -56,14 +56,14 @@ class Frame:
         columns: list[str | Column] = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)
         if self.decoder is not None:
             columns = [sql.to_json(sql.struct("*")).cast("binary").alias(PAYLOAD)]
-        # Spark says the same for all rows of a batch, and again if that is read again.
+        # This time is the same for all rows of a batch, also if the batch is read again.
         clock = sql.unix_micros(sql.current_timestamp()).alias(CLOCK)
         tasks = Chunks(self.stream, self.blank_prefix, lateness, ahead, store, self.decoder)
         return map_in_arrow(frame.select(*columns, partition(frame), clock), tasks, SCHEMA)
 
 
 def checked(frame: DataFrame, stream: str, blank_prefix: str, decoding: Decoding = AS_RDF) -> Frame:
-    """A DataFrame as a stream, if it can be one."""
+    """A DataFrame as a stream; RheosError if it cannot be one."""
     decoder = None
     if decoding.mapping is not None:
         if decoding.clock.kind == "message":
@@ -79,12 +79,13 @@ def checked(frame: DataFrame, stream: str, blank_prefix: str, decoding: Decoding
         )
     if not frame.isStreaming:
         raise RheosError("this DataFrame is not a stream: make it with spark.readStream")
-    partition(frame)  # which may not have whole numbers
+    partition(frame)  # raises an error if the column does not have whole numbers
     return Frame(frame, stream, blank_prefix, decoder)
 
 
 def partition(frame: DataFrame) -> Column:
-    """The partition of a row. Tasks could not tell: there, DataFrames are one with others."""
+    """The partition of a row, as a column. It is added here, because later this DataFrame is united with
+    others, and tasks could not tell any more."""
     from pyspark.sql import functions as sql
     from pyspark.sql.types import IntegralType
 
@@ -100,7 +101,7 @@ def partition(frame: DataFrame) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """What the tasks do: a chunk has rows of one partition, in the order of Spark's partitions and rows."""
+    """The work of the tasks: each chunk has rows of one partition, in the order in which Spark has them."""
 
     stream: str
     blank_prefix: str
@@ -139,7 +140,7 @@ def by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
 
 
 def lines(batch: pa.RecordBatch) -> bytes:
-    """The rows as the lines that a file would have."""
+    """The rows as lines of a stream file."""
     terms = [term(batch.column(name)) for name in _COLUMNS[:3]]
     moments = [moment(batch.column("time"))]
     if "end" in batch.schema.names:
@@ -171,7 +172,7 @@ def term(column: pa.Array) -> pa.Array:
 def moment(column: pa.Array) -> pa.Array:
     suffix = f'"^^<{XSD}dateTime>'
     if pa.types.is_timestamp(column.type):
-        # Spark's timestamps are instants; without a zone in the type they are taken as UTC.
+        # Spark's timestamps are points in time; a type without a zone is taken as UTC.
         text = pc.strftime(column.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
     else:
         text = pc.replace_substring_regex(column.cast(pa.string()), r"[\r\n\"]+", " ")

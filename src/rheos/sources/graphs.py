@@ -1,9 +1,9 @@
-"""Streams of graphs: how the elements of a stream, which are triples, tell which graphs they came in.
+"""Streams of graphs: the column `graph`, which tells which graph a triple of the stream came in.
 
-The triples of a graph follow one another and have the same time. The column `graph` of the first is a plus
-sign and the name of the graph, or nothing if it has none; that of the others is an equals sign and the same.
-It is NULL for a triple that came alone: a triple stream, which is one of graphs with one triple each, has no
-more.
+The triples of a graph follow one another and have the same time. For the first triple of a graph the column
+has a plus sign, for the others an equals sign. The name of the graph follows the sign, if the graph has one.
+The column is NULL for a triple that came alone, so it is NULL in a whole stream of triples: there each triple
+is a graph of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ FIRST, OTHER = "+", "="
 
 
 def marked(names: Sequence[str | None], numbers: npt.NDArray[np.int64]) -> pa.Array:
-    """The column of triples whose graphs have these numbers, and these names by number."""
+    """The column `graph` of triples. `numbers` has the number of each triple's graph, and `names` the name of
+    the graph with that number."""
     first = np.ones(len(numbers), bool)
     first[1:] = numbers[1:] != numbers[:-1]
     marks = pc.if_else(pa.array(first), FIRST, OTHER)
@@ -30,7 +31,7 @@ def marked(names: Sequence[str | None], numbers: npt.NDArray[np.int64]) -> pa.Ar
 
 
 def opening(graph: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
-    """Which triples are the first of their graph; None if all are."""
+    """Which triples are the first of their graph; None if all of them are."""
     if graph.null_count == len(graph):
         return None
     others = pc.fill_null(pc.starts_with(graph, OTHER), False)
@@ -39,6 +40,6 @@ def opening(graph: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
 
 
 def names_of(graph: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The names of the graphs; NULL where there is none."""
+    """The name of each triple's graph; NULL where the graph has no name."""
     names = pc.utf8_slice_codeunits(graph, 1)
     return pc.if_else(pc.equal(names, ""), pa.scalar(None, pa.string()), names)

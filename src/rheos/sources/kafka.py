@@ -3,8 +3,8 @@
     kafka://host:9092/topic?startingOffsets=earliest&group=rheos
 
 Messages are decoded in the tasks that read them. Every partition of the topic is a partition of the stream,
-with its own watermark. Offsets are those of Spark's checkpoint; nothing is committed to Kafka. In a
-dead letter, `place` is the topic and its partition and `line` the offset of the message.
+with its own watermark. Spark's checkpoint holds the offsets; nothing is committed to Kafka. In a dead letter,
+`place` is the topic and its partition, and `line` the offset of the message.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SCHEME = "kafka"
-# The parameters of a URL, and the options of Spark's connector that they are.
+# The parameters of a URL, each with the option of Spark's connector that it sets.
 PARAMETERS = {
     "group": "groupIdPrefix",
     "startingOffsets": "startingOffsets",
@@ -44,7 +44,7 @@ _VALUES = {
     "endingOffsets": ("latest",),
     "failOnDataLoss": ("true", "false"),
 }
-# What Spark's connector sets itself, or forbids: another value would break that offsets are Spark's.
+# Options that Spark's connector sets itself, or forbids: with other values the offsets would not be Spark's.
 _REFUSED = {"bootstrap.servers", "enable.auto.commit", "auto.offset.reset", "interceptor.classes"}
 _REFUSED |= {"key.deserializer", "value.deserializer"}
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -53,8 +53,9 @@ _PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """A topic as a stream, which is a term. `options` are those of Spark's connector. A `bounded` one ends
-    where its topic ended when the stream was first started; others never end."""
+    """A topic as a stream; `stream` is the IRI of the stream as a term. `options` are those of Spark's
+    connector. A `bounded` stream ends where its topic ended when the stream was first started; others never
+    end."""
 
     servers: str
     topic: str
@@ -68,7 +69,7 @@ class Kafka:
     def chunks(
         self, session: SparkSession, lateness: int, ahead: int | None, store: SegmentWriter, most: int
     ) -> DataFrame:
-        """The topic as chunks of the stream, of about so many messages a batch."""
+        """The topic as chunks of the stream, with at most about `most` messages in a batch."""
         from pyspark.sql import functions as sql
 
         reader = session.readStream.format("kafka").options(**self.options)
@@ -76,28 +77,28 @@ class Kafka:
         if "maxOffsetsPerTrigger" not in self.options:
             reader = reader.option("maxOffsetsPerTrigger", str(most))
         frame = reader.name(source_name(self.stream)).load()
-        # Spark says the same for all rows of a batch, and again if that is read again.
+        # This time is the same for all rows of a batch, also if the batch is read again.
         clock = sql.unix_micros(sql.current_timestamp()).alias(CLOCK)
         columns = [sql.col("value"), sql.col("offset"), sql.unix_micros("timestamp").alias("time")]
         if not isinstance(self.decoder, RdfDecoder):
-            columns.append(sql.col("key"))  # RDF has no use for it
+            columns.append(sql.col("key"))  # only a mapping can use the key
         numbers = sql.col("partition").cast("long").alias(PARTITION)
         tasks = Decode(self.stream, self.topic, self.blank_prefix, self.decoder, lateness, ahead, store)
         return map_in_arrow(frame.select(*columns, numbers, clock), tasks, SCHEMA)
 
     def partitions(self, session: SparkSession) -> list[int]:
-        """The partitions of the topic. One without a message is one too: the stream waits for it."""
+        """The partitions of the topic, also those without messages: the stream waits for them."""
         with _admin(session, self) as admin:
             return admin.partitions(self.topic)
 
     def ends(self, session: SparkSession) -> dict[int, int]:
-        """The offset behind the last message of each partition, now."""
+        """The present end of each partition: the offset behind its last message."""
         with _admin(session, self) as admin:
             return admin.ends(self.topic)
 
 
 def source_name(stream: str) -> str:
-    """What Spark calls the source of a stream in its checkpoint: there a name has letters and digits."""
+    """The name of a stream's source in Spark's checkpoint, which may have letters and digits only."""
     return "kafka_" + stream.encode().hex()
 
 
@@ -110,7 +111,7 @@ def open_topic(
     allowed: Allowed | None = None,
 ) -> Kafka:
     """The topic of a URL. `options` are settings of Kafka's own consumer (`security.protocol`,
-    `sasl.jaas.config`, …): secrets are there and not in the URL, which is shown in logs."""
+    `sasl.jaas.config`, …). Secrets belong there, because the URL is shown in logs."""
     address = (allowed or Allowed()).check(url)
     topic = address.path.removeprefix("/")
     if not _TOPIC.fullmatch(topic):
@@ -149,7 +150,7 @@ def _parameters(query: str, url: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Decode:
-    """What the tasks do: messages of one partition, in their order, become chunks of a few MB."""
+    """The work of the tasks: messages of one partition, in their order, become chunks of a few MB."""
 
     stream: str
     topic: str
@@ -178,15 +179,15 @@ class Decode:
                 messages, f"{self.blank_prefix}{partition}_", f"{self.topic}/{partition}"
             )
             ahead = None if self.ahead is None else Ahead(clock, self.ahead)
-            # Lines are offsets already: none are to be counted.
+            # The lines of elements are offsets already, so `lines` must not be counted.
             judged = judge(replace(chunk, partition=partition, lines=0), self.lateness, ahead)
             name = segment_name(self.stream, f"k{clock}", task, number)
             yield row(self.stream, task, number, False, Packed.of(judged, self.store, name))
 
 
 def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Rows of one partition after another, in their order, about CHUNK_BYTES at once: Spark's batches are so
-    small that to decode each by itself would take longer."""
+    """Rows of one partition in their order, about CHUNK_BYTES at once. Spark's batches are so small that to
+    decode each of them by itself would take longer."""
     waiting: list[pa.RecordBatch] = []
     number, size = 0, 0
     for partition, rows in (part for batch in batches for part in by_partition(batch)):
@@ -210,7 +211,7 @@ def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def check_connector(session: SparkSession) -> None:
-    """Say how to get Spark's connector for Kafka, where a session is without it."""
+    """Raise EnvironmentFault if a session is without Spark's connector for Kafka; it says how to get it."""
     jvm = session.sparkContext._jvm
     try:
         jvm.org.apache.spark.util.Utils.classForName(_PROVIDER, False, False)  # type: ignore[union-attr]
@@ -223,7 +224,7 @@ def check_connector(session: SparkSession) -> None:
 
 @dataclass
 class _admin:
-    """Kafka's AdminClient in the JVM of Spark, which has it for the connector."""
+    """Kafka's AdminClient in the JVM of Spark, where the connector brings it."""
 
     session: SparkSession
     kafka: Kafka
@@ -264,7 +265,7 @@ class _admin:
 
 
 class _told:
-    """A block that asks Kafka: if it cannot answer, the error names the topic and the reason."""
+    """A block that asks Kafka. If Kafka does not answer, the error names the topic and the reason."""
 
     def __init__(self, kafka: Kafka) -> None:
         self.name = f"kafka://{kafka.servers}/{kafka.topic}"
@@ -278,7 +279,7 @@ class _told:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost message of what the JVM said."""
+    """The message of the innermost exception of the JVM."""
     found = getattr(error, "java_exception", None)
     while found is not None and found.getCause() is not None:
         found = found.getCause()
@@ -287,8 +288,8 @@ def _reason(error: BaseException) -> str:
 
 
 def reached(offsets: Sequence[str | None], topic: str, ends: Mapping[int, int]) -> bool:
-    """True if Spark has read a topic up to the ends, as the end offsets of its sources tell it. Not by the
-    messages, since the last offsets of a topic may belong to none."""
+    """True if Spark has read a topic up to these ends, by the end offsets of Spark's sources. Messages cannot
+    tell, because the last offsets of a topic may belong to no message."""
     read = [found[topic] for found in map(_offsets, offsets) if topic in found]
     return bool(read) and all(
         int(found.get(str(number), 0)) >= end for found in read for number, end in ends.items()
@@ -296,7 +297,7 @@ def reached(offsets: Sequence[str | None], topic: str, ends: Mapping[int, int]) 
 
 
 def _offsets(text: str | None) -> dict[str, dict[str, int]]:
-    """The offsets by topic and partition, if a text has those of Kafka: other sources have others."""
+    """The offsets by topic and partition; empty if the text has the offsets of another kind of source."""
     try:
         found = json.loads(text or "")
     except ValueError:

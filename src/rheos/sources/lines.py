@@ -1,10 +1,10 @@
 """Lines of a stream file come in, a chunk of elements goes out.
 
-One element a line: a triple, its time, and for an interval a second time, its end.
+A line is an element: a triple, its time and, for an interval, a second time, which is its end.
 
     <http://ex/t1> <http://ex/registers> <http://ex/car7> "2026-01-01T00:00:05Z"^^<…dateTime> .
 
-Who may leave the time to the reader leaves it out.
+Where the reader may give the time (`untimed`), a line can be a triple alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOTHING = re.compile(rb"\s*(?:#.*)?\s*", re.DOTALL)
 
 
 def _element(line: bytes, *, untimed: bool = False) -> list[tuple[Term, ...]]:
-    """The terms of one line: pyoxigraph judges the triple, what follows it are the times."""
+    """The terms of one line: pyoxigraph checks the triple; the terms that follow it are the times."""
     if _NOTHING.fullmatch(line):
         return []
     found: list[bytes] = []
@@ -45,7 +45,7 @@ def _element(line: bytes, *, untimed: bool = False) -> list[tuple[Term, ...]]:
         position = term.end()
     triple = b" ".join(found[:3]) + b" ."
     if len(found) < (3 if untimed else 4) or _END.fullmatch(line, position) is None:
-        # Where the triple is the fault, the parser says it best.
+        # If the triple is wrong, the parser's message is the best one.
         list(ox.parse(triple if len(found) >= 3 else line, ox.RdfFormat.N_TRIPLES))
         missing = "there is no time after the triple" if len(found) == 3 else "a dot and the line's end"
         raise SyntaxError(missing if len(found) == 3 else f"expected {missing} after the time")
@@ -55,7 +55,7 @@ def _element(line: bytes, *, untimed: bool = False) -> list[tuple[Term, ...]]:
     return [(*terms, *moments, *[None] * (2 - len(moments)))]
 
 
-# So much text is parsed at once: with more, its columns no longer fit into the processor's cache.
+# How much text is parsed at once: the columns of more text do not fit into the processor's cache.
 CHUNK_BYTES = 4 << 20
 
 SHAPE = Shape(rf"{TRIPLE} {LITERAL}(?: {LITERAL})?", 5, _element)
@@ -63,7 +63,7 @@ UNTIMED_SHAPE = Shape(rf"{TRIPLE}(?: {LITERAL})?(?: {LITERAL})?", 5, partial(_el
 
 
 def read_chunks(text: bytes, blank_prefix: str, place: str, *, first: bool) -> Iterator[Chunk]:
-    """The chunks of some whole lines, however many."""
+    """Whole lines, any number of them, as chunks of about CHUNK_BYTES."""
     position = 0
     while position < len(text):
         end = text.find(b"\n", position + CHUNK_BYTES) + 1 or len(text)
@@ -74,7 +74,7 @@ def read_chunks(text: bytes, blank_prefix: str, place: str, *, first: bool) -> I
 def read_lines(
     text: bytes, blank_prefix: str, place: str = "", *, first: bool = False, untimed: int | None = None
 ) -> Chunk:
-    """The chunk of some whole lines. `untimed` is the time of those that have none, if that is allowed."""
+    """Whole lines as one chunk. `untimed` is the time for lines without a time; None if there may be none."""
     lines = split_lines(text)
     parsed = parse(lines, SHAPE if untimed is None else UNTIMED_SHAPE, blank_prefix)
     s, p, o, start, end = parsed.terms
@@ -102,5 +102,5 @@ def read_lines(
 
 
 def _text(line: pa.StringScalar) -> str:
-    """What a line says; a bad one may not be UTF-8."""
+    """The text of a line; a bad line may not be UTF-8."""
     return bytes(line.as_buffer()).decode(errors="replace")

@@ -1,7 +1,7 @@
-"""How deep JSON is nested: a text comes in, and whether it is deeper than parsers can bear.
+"""Nesting: tells whether a text of JSON is nested too deeply for parsers.
 
-pyoxigraph goes down JSON-LD by recursion and takes the process with it where the stack ends, at some
-thousand levels. Nothing that somebody means has a hundred.
+pyoxigraph parses JSON-LD by recursion. After some thousand levels the stack overflows, which ends the whole
+process. No JSON that somebody means has a hundred levels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def is_too_deep(text: bytes) -> bool:
-    """Whether a text of JSON is nested too deeply. One that is no JSON may be, too."""
+    """True if a text of JSON is nested too deeply. The answer may also be True for a text that is no JSON."""
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
     marks = np.frombuffer(_STRING.sub(b"", text), np.uint8)
@@ -28,7 +28,7 @@ def is_too_deep(text: bytes) -> bool:
 
 
 def too_deep(texts: pa.Array) -> list[int]:
-    """The places of those texts of a column that are nested too deeply."""
+    """The rows of a column whose texts are nested too deeply."""
     marks = pc.add(pc.count_substring(texts, "["), pc.count_substring(texts, "{"))
     suspect = np.flatnonzero(pc.greater(marks, DEEPEST).to_numpy(zero_copy_only=False))
     return [int(row) for row in suspect if is_too_deep(texts[int(row)].as_py().encode())]

@@ -1,5 +1,5 @@
-"""What a user names as a source comes in (a path, a glob, `-`, a URL, a source, a DataFrame); a Source, or a
-Frame goes out."""
+"""Opening: a user's name for a source comes in (a path, a glob, `-`, a URL, a Source, a DataFrame), the
+opened source goes out."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 
-# How URLs are opened: a function of the URL, the prefix for blank nodes, and what is said of the payloads, by
-# scheme. More can be put here.
+# Functions that open a URL, by its scheme. They get the URL, the prefix for blank nodes, and the Decoding of
+# the payloads. More schemes can be added here.
 SCHEMES: dict[str, Callable[[str, str, Decoding], Source]] = {}
 # The schemes of brokers and of the Web, whose messages a decoder reads.
 LIVE_SCHEMES = (kafka.SCHEME, *RECEIVERS)
@@ -39,8 +39,8 @@ LIVE_SCHEMES = (kafka.SCHEME, *RECEIVERS)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What is told of a live source beside its URL: the options that do not belong into one, such as
-    passwords, and which addresses may be contacted."""
+    """How a live source may be reached: the options that do not belong into its URL, such as passwords, and
+    the addresses that may be contacted."""
 
     options: dict[str, str] | None = None
     allowed: Allowed = field(default_factory=Allowed)
@@ -50,12 +50,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 
 
 def blank_prefix(stream: str) -> str:
-    """What goes before the labels of a stream's blank nodes, so that they are like no other's."""
+    """The prefix for the labels of a stream's blank nodes, so that no other stream has the same labels."""
     return f"s{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}_"
 
 
 def is_live(given: Any) -> bool:
-    """True if a user names a broker or something on the Web."""
+    """True if the name of a source is the URL of a broker or of something on the Web."""
     match = _SCHEME.fullmatch(given) if isinstance(given, str) else None
     return match is not None and match[1].lower() in LIVE_SCHEMES
 
@@ -70,8 +70,9 @@ def open_source(
     time: str | None = None,
     way: Way | None = None,
 ) -> Source | Frame | Kafka | Receiver:
-    """The source of a stream (its IRI); standard input will be copied into the folder `spool`. With a
-    `mapping` it has records that are not RDF; `time` is what stands for their time."""
+    """Open the source of a stream; `stream` is its IRI. Standard input will be copied into the folder
+    `spool`. With a `mapping` the source has records that are not RDF; `time` says where their time comes
+    from."""
     way = way or Way()
     if way.options and not is_live(given):
         raise RheosError(f"options are for {', '.join(f'{name}://' for name in LIVE_SCHEMES)} only")

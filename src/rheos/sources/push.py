@@ -1,18 +1,20 @@
-"""Streams that somebody pushes: elements come in through a log on disk, from which tasks read them.
+"""Push streams: elements that are pushed go to a log on disk, from which tasks read them.
 
-The log is a folder of files named by the number of bytes before them, with the lines that a stream file has:
-any of them can be read with `--stream`. What was given to `append` at once is a record: its lines, and then a
-comment with their length and checksum. A record that a crash left unfinished is taken away when the log is
-opened again; nobody was told that it is there.
+The log is a folder of files. Each file is named by the number of bytes before it, and has the lines of a
+stream file: any of them can be read with `--stream`. Everything that one call of `append` writes is a record:
+its lines, and then a comment with their length and checksum. A record that a crash left unfinished is removed
+when the log is opened again; no client was told that this record was accepted.
 
-An element that is too far ahead of the clock when it comes is not taken, and neither is a message that is no
-element. A comment in its place has it and the reason, so that whoever reads the log, however often, makes the
-same dead letter of it. Another comment is a note: a receiver writes down there, in the same record as the
-elements, how far it has come. An element that came in a graph has a comment behind it that says so.
+An element that is too far ahead of the clock when it comes is not accepted, and neither is a message that is
+no element. The log has a comment with its text and the reason instead, so that every reader of the log makes
+the same dead letter of it. Another kind of comment is a note: a receiver writes into it how far it has read,
+in the same record as the elements. A third kind stands behind an element that came in a graph, and names the
+graph.
 
-A source reads no further than `durable` says, a number in a page of memory that is a file: what a batch has
-seen is never lost, even with the machine, so that the same two offsets always give the same elements. What is
-before `skipped` is no longer read: the stream was reset, or taken away and made again.
+A source reads no further than the number in the file `durable`, which is mapped into memory. Elements that a
+batch has read are never lost, even if the machine fails, so the same two offsets always give the same
+elements. Bytes before the number in the file `skipped` are no longer read: the stream was reset, or it was
+removed and made again.
 """
 
 from __future__ import annotations
@@ -50,9 +52,10 @@ from rheos.sources.times import FOREVER, NEVER
 from rheos.terms import XSD
 
 SEGMENT_BYTES = 16 << 20
-UNTIMED = NEVER  # the time of an element that gets the clock's when it is appended
+UNTIMED = NEVER  # stands for the time of an element that gets the clock's time when it is appended
 _PLACE = "pushed"
-# Files with a number of bytes: on the disk, given to batches, and not to be read any more.
+# Files with a position in bytes: how far the log is on the disk, how far batches have come, and how far the
+# log is to be skipped.
 _DURABLE, _TAKEN, _SKIPPED = "durable", "taken", "skipped"
 _NUMBER = struct.Struct("<q")
 Note = Mapping[str, Any]  # what JSON can hold
@@ -67,7 +70,8 @@ _COMMENTS = (b"# end ", b"# ahead ", b"# bad ", b"# note ", _IN_GRAPH)
 
 @dataclass(frozen=True, slots=True)
 class PushSource(Source):
-    """The elements of a log. An offset is a number of bytes, after a line. Dead letters name the `place`."""
+    """The elements of a log. An offset is a position in bytes, at the end of a line. Dead letters name the
+    `place`."""
 
     folder: str
     place: str = _PLACE
@@ -85,7 +89,7 @@ class PushSource(Source):
             end = min(start + path.stat().st_size, durable)
             if end <= position:
                 continue
-            # Files before this one may have gone, with a stream of this name that was taken away.
+            # Files before `skipped` may be deleted: a stream of this name was removed.
             if start > max(position, self._skipped()):
                 raise LoadError("the elements before this file were here, and are not any more", str(path))
             position = max(position, start)
@@ -112,7 +116,7 @@ class PushSource(Source):
         if "text" in part:
             text = part["text"]
         else:
-            # It may have been reset after the batch was planned.
+            # The stream may have been reset after the batch was planned.
             begin = max(begin, self._skipped())
             if begin >= part["end"]:
                 return
@@ -120,7 +124,7 @@ class PushSource(Source):
         refused = tuple(_refused(text))
         if refused:
             yield Chunk(no_elements(), self.place, first=begin == 0, bad=refused)
-        # The log has its own names for blank nodes already.
+        # The labels of blank nodes were made unique before they were written, so they need no prefix.
         if _IN_GRAPH in text:
             yield read_graphs(text, self.place, first=begin == 0)
         else:
@@ -134,7 +138,7 @@ class PushSource(Source):
         return _number(Path(self.folder) / _SKIPPED)
 
     def committed(self, offset: Offset) -> None:
-        """Let go of the files that have been read, but for the last, which may still grow."""
+        """Delete the files that have been read, except for the last file, which may still grow."""
         for (_, path), (following, _) in itertools.pairwise(segments(self.folder)):
             if following <= offset["position"]:
                 path.unlink(missing_ok=True)
@@ -142,7 +146,7 @@ class PushSource(Source):
 
 @dataclass
 class _Waiting:
-    """Elements that wait to be written."""
+    """The elements of one call of `append`, which wait to be written, and the outcome of the call."""
 
     elements: pa.RecordBatch
     text: bytes | None
@@ -176,8 +180,8 @@ class _Waiting:
 
 @dataclass
 class PushLog:
-    """The writing end of a log; any thread may append. One process at a time has it open. `ahead` is how far
-    ahead of the clock an element may be, in microseconds; None: as far as it likes."""
+    """The writing end of a log. Any thread may append, but only one process at a time has the log open.
+    `ahead` is how far ahead of the clock an element may be, in microseconds; None means without a bound."""
 
     folder: Path
     ahead: int | None = HOUR
@@ -210,12 +214,12 @@ class PushLog:
         return self.source_of(_PLACE)
 
     def source_of(self, place: str) -> PushSource:
-        """The source of what came from a place."""
+        """The source that reads this log; its dead letters name the place."""
         return PushSource(str(self.folder.absolute()), place)
 
     @property
     def backlog(self) -> int:
-        """How many bytes there are that no batch has taken yet."""
+        """The number of bytes that no batch has taken yet."""
         first, _ = segments(str(self.folder))[0]
         return self.position - max(first, _number(self.folder / _TAKEN))
 
@@ -227,12 +231,12 @@ class PushLog:
         bad: Sequence[BadLine] = (),
         note: Note | None = None,
     ) -> int:
-        """Have elements on the disk, all of them or none; OSError if that cannot be done. How many of them
-        were too far ahead, and are only there to become dead letters.
+        """Write elements to the disk, all of them or none; OSError if that fails. Returns how many of them
+        are too far ahead of the clock: these are only written as dead letters.
 
-        `text` is what they were read from, if that can stand for them: see `stands_for`. What is `bad`
-        becomes dead letters. With a `note`, that is the log's from then on. Whoever comes first writes for
-        all who wait, so that they share the wait for the disk.
+        `text` is the text that the elements were read from, if it can be written as it is: see `stands_for`.
+        The `bad` lines become dead letters. A `note` replaces the note of the log. The first thread that gets
+        the lock writes the elements of all waiting threads, so that they share one wait for the disk.
         """
         waiting = _Waiting(elements, text, bad, note)
         with self._adding:
@@ -251,7 +255,7 @@ class PushLog:
         try:
             if self._file.closed:
                 raise OSError(errno.EBADF, "the stream was taken away")
-            # The clock of a stream does not go back, or elements that came at the same moment would be late.
+            # The clock must not go back, or elements that came at the same moment would be late.
             self._clock = max(self._clock, time.time_ns() // 1000)
             records = b"".join(waiting.record(self._clock, self.ahead) for waiting in together)
             if self.position - self._start >= SEGMENT_BYTES:
@@ -267,7 +271,7 @@ class PushLog:
     def _put(self, records: bytes) -> None:
         try:
             left = memoryview(records)
-            while left:  # a file without a buffer may take only a part
+            while left:  # a write to a file without a buffer may write only a part
                 left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError:
@@ -278,7 +282,7 @@ class PushLog:
 
     def _roll(self) -> None:
         """Go on in a new file."""
-        # The file before may be let go of at once, so that this one begins with the note.
+        # The file before may be deleted at once, so the new one begins with the note.
         begin = b"" if self.note is None else _record(f"# note {json.dumps(self.note)}\n".encode())
         path = _new_segment(self.folder, self.position, begin)
         self._file.close()
@@ -287,7 +291,7 @@ class PushLog:
         _NUMBER.pack_into(self._mark, 0, self.position)
 
     def forget(self) -> None:
-        """Take away all that is in the log: a stream of this name that is made again goes on behind it."""
+        """Delete all that is in the log. A later stream of the same name goes on at the same position."""
         with self._writing:
             self._roll()
             self.source.skip()
@@ -303,8 +307,8 @@ class PushLog:
 
 
 def lines(elements: pa.RecordBatch, now: int, *, graphs: bool = False) -> bytes:
-    """Elements as lines; those without a time get the time `now`. With `graphs`, as in a log, a comment says
-    which graph each came in."""
+    """Elements as lines; those without a time get the time `now`. With `graphs`, as in a log, a comment
+    behind an element names the graph that it came in."""
     table = pa.Table.from_batches([elements])
     cells = [mapped(table.column(name), ntriples_term) for name in "spo"]
     starts, ends = (mapped(table.column(name), lambda time: moment(time, now)) for name in ("start", "time"))
@@ -317,7 +321,7 @@ def lines(elements: pa.RecordBatch, now: int, *, graphs: bool = False) -> bytes:
 
 
 def read_graphs(text: bytes, place: str, *, first: bool) -> Chunk:
-    """Lines of a log of which some say which graph they came in."""
+    """The elements of lines of a log, some of which have a comment with the graph that they came in."""
     found = [_MARK.search(line) for line in text.split(b"\n")]
     chunk = read_lines(_MARK.sub(b"", text), "", place, first=first)
     marks = pa.array([None if mark is None else mark[1].decode() for mark in found], pa.string())
@@ -327,7 +331,7 @@ def read_graphs(text: bytes, place: str, *, first: bool) -> Chunk:
 
 
 def highest(elements: pa.RecordBatch, now: int) -> int:
-    """The highest time of elements, as they are appended now."""
+    """The highest time of elements that are appended now."""
     times = elements.column("time").to_numpy()
     return int(np.where(times == UNTIMED, now, times).max(initial=NEVER))
 
@@ -338,8 +342,9 @@ def moment(time: int, now: int) -> str:
 
 
 def stands_for(text: bytes, chunk: Chunk) -> bool:
-    """Whether lines can go into a log as they came: each is an element with a time, no blank node needs
-    another name, none looks like a comment of the log. To write them anew takes longer than to read them."""
+    """True if lines can be written to a log as they came: each is an element with a time, there is no blank
+    node, which would need another label, and no line looks like a comment of the log. To write the lines anew
+    takes longer than to read them."""
     if chunk.bad or not text.endswith(b"\n") or any(mark in text for mark in (b"_:", *_COMMENTS)):
         return False
     times = chunk.elements.column("time")
@@ -356,7 +361,7 @@ def _number(path: Path) -> int:
 
 
 def _put_number(path: Path, number: int, *, durable: bool = False) -> None:
-    """Replace the number in a file, so that whoever reads it has the one or the other."""
+    """Replace the number in a file, so that a reader gets either the old number or the new one."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         os.pwrite(descriptor, _NUMBER.pack(number), 0)
@@ -369,7 +374,7 @@ def _put_number(path: Path, number: int, *, durable: bool = False) -> None:
 
 
 def _refused(text: bytes) -> Iterator[BadLine]:
-    """The elements that were too far ahead, and the messages that were none."""
+    """The elements that were too far ahead, and the messages that were no elements."""
     for found in _REFUSED.finditer(text):
         number = text.count(b"\n", 0, found.start()) + 1
         yield BadLine(number, **json.loads(found[2]), kind=found[1].decode())
@@ -380,7 +385,7 @@ def _record(text: bytes) -> bytes:
 
 
 def _last_note(folder: Path) -> Note | None:
-    """The last note in a log, all of whose records are whole."""
+    """The last note in a log. All records of the log must be complete."""
     for _, path in reversed(segments(str(folder))):
         found = _NOTE.findall(path.read_bytes())
         if found:
@@ -390,7 +395,7 @@ def _last_note(folder: Path) -> Note | None:
 
 
 def _new_segment(folder: Path, position: int, begin: bytes = b"") -> Path:
-    """A new file, of which the folder knows even if the machine goes down now."""
+    """Make a new file that is still listed in its folder if the machine fails now."""
     path = folder / f"{position:020}.nq"
     new = path.with_suffix(".new")
     with new.open("wb") as file:
@@ -403,7 +408,7 @@ def _new_segment(folder: Path, position: int, begin: bytes = b"") -> Path:
 
 
 def _sync(folder: Path) -> None:
-    """Have what a folder lists on the disk."""
+    """Write the list of files in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -412,14 +417,14 @@ def _sync(folder: Path) -> None:
 
 
 def _trim(folder: Path) -> None:
-    """Take away what a crash left of a record that was not finished."""
+    """Remove a record at the end of the log that a crash left unfinished."""
     for _, path in segments(str(folder))[-1:]:
         data = path.read_bytes()
         whole = 0
         for end in _END.finditer(data):
             text = data[whole : end.start()]
             if len(text) != int(end[1]) or zlib.crc32(text) != int(end[2], 16):
-                # A line of a record cannot look like its end, so here something was not written.
+                # No line of a record can look like an end of a record, so a part was not written.
                 break
             whole = end.end()
         if whole < len(data):

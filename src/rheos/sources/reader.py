@@ -1,10 +1,10 @@
-"""All the streams of an engine as one source of Structured Streaming: each row is a chunk.
+"""The reader: all the streams of an engine as one source of Structured Streaming, in which a row is a chunk.
 
-One source for all of them, because every further one would cost each batch its own rounds to Python. The
-offset holds that of every stream, and a `beat`: a number that the driver raises when a batch must run
-although nothing was read, because a stream fell silent. It comes through a file beside the driver, since
-Spark asks for offsets in a process of its own. In the same way that process tells the driver the parts of a
-batch, so that the tasks which evaluate a small one can read it themselves.
+There is one source for all streams, because every further source would cost each batch its own calls to
+Python. The offset holds the offset of every stream, and a `beat`: a number that the driver raises when a
+batch must run although nothing was read, because a stream fell silent. The driver writes the beat to a file,
+since Spark asks for offsets in a process of its own. That process in turn writes the parts of a batch to a
+file for the driver, so that the tasks that evaluate a small batch can read its parts themselves.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 FORMAT = "rheos"
 LEAST_PART_BYTES = 1 << 20
-# The stream of the one row of a batch for which nothing was read: without a row, no task would run.
+# The stream name in the one row of a batch that reads nothing: without a row, no task would run.
 TICKET = ""
-# The file with the parts of a batch. If they take more bytes than this (they may have elements in them), it
-# has only the offsets.
+# The file with the parts of a batch, and its largest size in bytes. Parts may have elements in them: if they
+# are larger, the file has only the offsets.
 PARTS, MOST_TOLD = "parts", 1 << 20
 SCHEMA = "stream STRING, part LONG, number LONG, ended BOOLEAN, header STRING, data BINARY, segment STRING"
 _ARROW = pa.schema(
@@ -53,9 +53,9 @@ _ARROW = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """What the reader is told: the source of each stream by its name, the file of the beat, how much a batch
-    reads, and where the elements of large chunks go. Of each stream also the lateness, and how far ahead of
-    the clock an element may be (microseconds)."""
+    """The settings of the reader: the source of each stream by its name, the file of the beat, how much a
+    batch reads, and the store for the elements of large chunks. `lateness` and `ahead` are by stream, in
+    microseconds; `ahead` is how far ahead of the clock an element may be."""
 
     sources: dict[str, Source]
     beat: str
@@ -68,7 +68,7 @@ class Streams:
 
     @property
     def part_bytes(self) -> int:
-        """So much that every core gets two parts of a full batch."""
+        """The size of a part at which every core gets two parts of a full batch, within fixed bounds."""
         return max(LEAST_PART_BYTES, min(PART_BYTES, self.batch_bytes // (2 * self.cores)))
 
     def option(self) -> str:
@@ -83,9 +83,9 @@ class Streams:
 
 @dataclass
 class StreamPart(InputPartition):
-    """A part of a stream; `number` counts those of a batch in their order. With no part it is the end of a
-    partition, or of the stream. `batch` is another one for every batch, also for one that is planned again.
-    `clock` is what the driver's clock said."""
+    """A part of a stream. `number` counts the parts of a batch in their order. If `part` is None, this is the
+    end of a `partition` or, without one, of the stream. `batch` is a name that is new for every planning of a
+    batch, also if it is planned again. `clock` is the time of the driver's clock then."""
 
     stream: str
     number: int
@@ -100,15 +100,15 @@ class StreamPart(InputPartition):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What is read in a batch: all between two offsets, in these parts; None if they are too large to be
-    told."""
+    """A plan of what a batch reads: everything between two offsets, in these parts. `parts` is None if they
+    are too large for the file."""
 
     start: dict[str, Any]
     end: dict[str, Any]
     parts: Sequence[StreamPart] | None
 
     def tell(self, folder: Path) -> None:
-        """Leave word for the driver."""
+        """Write the plan to the file for the driver."""
         told = pickle.dumps(self)
         if len(told) > MOST_TOLD:
             told = pickle.dumps(replace(self, parts=None))
@@ -118,7 +118,7 @@ class Planned:
 
     @classmethod
     def told(cls, folder: Path) -> Planned | None:
-        """The word that was left last, if there is one."""
+        """The plan that was written last, if there is one."""
         try:
             planned = pickle.loads((folder / PARTS).read_bytes())
         except FileNotFoundError:
@@ -206,21 +206,21 @@ class StreamsReader(DataSourceStreamReader):
             source.committed(self._of(end, name))
 
     def _of(self, offset: dict[str, Any], name: str) -> Offset:
-        """A stream's own offset; one that was added since then begins."""
+        """The offset of a stream. A stream that was added since then is at its beginning."""
         found: Offset | None = offset["streams"].get(name)
         return self.streams.sources[name].begin() if found is None else found
 
 
 def segment_name(stream: str, batch: str, *numbers: int) -> str:
-    """The name of a segment. It is like no other's: an attempt that is repeated, or goes on although nobody
-    waits for it, writes under another one."""
+    """A name for a segment that no other segment has: a repeated attempt of a task, or one that goes on
+    although nobody waits for it, writes under another name."""
     own = hashlib.blake2b(stream.encode(), digest_size=6).hexdigest()
     attempt = uuid.uuid4().hex[:8]
     return f"segments/{own}/{batch}-{'-'.join(map(str, numbers))}-{attempt}.arrow"
 
 
 def ticket() -> pa.RecordBatch:
-    """A row of no stream."""
+    """The row of a batch that reads nothing."""
     return row(TICKET, 0, 0, False, Packed.of(judge(Chunk(no_elements()))))
 
 

@@ -1,7 +1,7 @@
 """Files of records that are not RDF: texts of JSON, NDJSON, CSV or TSV come in, chunks go out.
 
-A stream has such files if it has a mapping. A record of NDJSON, CSV or TSV is a line, so that files of these
-can be cut and followed. A file of JSON is read as a whole: it is a record, or an array of records.
+A stream with a mapping has such files. A record of NDJSON, CSV or TSV is a line, so these files can be cut
+and followed. A file of JSON is read as a whole: it is one record, or an array of records.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TABLES = ("csv", "tsv")
 
 @dataclass(frozen=True, slots=True)
 class RecordFiles:
-    """Reads files with the decoder of a mapping."""
+    """Reads files of records with the decoder of a mapping."""
 
     decoder: Decoder
 
     def format_of(self, path: str, head: bytes = b"") -> str:
-        """The format of a file, by its name. One of JSON that begins with a record on a line is NDJSON."""
+        """The format of a file, by its name. A file of JSON whose first line is a record is NDJSON."""
         name = PurePath(path.lower().removesuffix(".gz"))
         format = EXTENSIONS.get(name.suffix)
         if format is None:
@@ -48,7 +48,8 @@ class RecordFiles:
     def lines(
         self, text: bytes, format: str, head: bytes, blank_prefix: str, path: str, *, at: int
     ) -> Iterator[Chunk]:
-        """The chunks of some whole lines, which begin at a byte of the file; a table begins with `head`."""
+        """The chunks of whole lines. `at` is the position of the first line in the file; `head` is the first
+        line of the file, which names the columns of a table."""
         position, decoder = 0, self.decoder.reading(format)
         while position < len(text):
             end = text.find(b"\n", position + CHUNK_BYTES) + 1 or len(text)
@@ -58,7 +59,7 @@ class RecordFiles:
             payload = lines.cast(pa.binary()).slice(skipped)
             numbers = pa.array(range(1 + skipped, len(lines) + 1), pa.int64())
             messages = Messages.of(payload, line=numbers)
-            # The line counts from the chunk: where that begins tells its blank nodes from others.
+            # Lines are counted from the beginning of the chunk, so its position is part of the prefix.
             prefix = f"{blank_prefix}{_mark(path)}_{at + position:x}_"
             if format in _TABLES:
                 chunk = decoder.decode_lines(messages, head, prefix, path, first=first)
@@ -69,7 +70,7 @@ class RecordFiles:
 
 
 def record_files(decoding: Decoding, place: str) -> RecordFiles | None:
-    """How files are read that have a mapping; None if they are RDF."""
+    """The reader of files of records; None if the files are RDF."""
     if decoding.clock.is_outside:
         raise RheosError(
             f"{place} has no time of {decoding.time}: its records say field:NAME or property:IRI"
@@ -89,7 +90,7 @@ def begins_with_record(head: bytes) -> bool:
 
 
 def table_format(head: bytes) -> str:
-    """The format of lines that have no name, by the first one."""
+    """The format of lines that come without a file name, by the first line."""
     if head.lstrip()[:1] in (b"{", b"["):
         return "ndjson"
     return "tsv" if b"\t" in head and b"," not in head else "csv"

@@ -1,8 +1,8 @@
 """Standard input as a stream: a thread copies its lines to files, from which tasks read them.
 
-What has come in is thus never lost with the process, and a batch can be read again. After a crash the same
-command often gets the same input again from its beginning (`rheos run … < file`): if the first line is that
-of the input before, as much is passed over as was copied then; other input is taken as its continuation.
+So input that has come in is not lost with the process, and a batch can be read again. After a crash the same
+command often gets the same input again from its beginning (`rheos run … < file`). If the first line is the
+same as before, as many bytes are skipped as were copied then. Any other input continues the input before.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from rheos.sources.record_files import RecordFiles, table_format
 SEGMENT_BYTES = 64 << 20
 _READ_BYTES = 1 << 20
 _PLACE = "standard input"
-_HEAD = "head"  # the file that keeps the first line
+_HEAD = "head"  # the file with the first line
 
 
 @dataclass(frozen=True, slots=True)
 class Spool(Source):
-    """The copied lines: files named by the number of bytes before them. An offset is such a number."""
+    """The copied lines, in files that are named by the number of bytes before them. An offset is such a
+    number."""
 
     folder: str
     blank_prefix: str = ""
@@ -43,7 +44,7 @@ class Spool(Source):
     def latest(self, offset: Offset, most: int = BATCH_BYTES) -> Offset:
         if offset["ended"]:
             return offset
-        ended = (Path(self.folder) / "ended").exists()  # looked at first: what is there now is all of it
+        ended = (Path(self.folder) / "ended").exists()  # looked at first: if it exists, all lines are there
         position = offset["position"]
         for start, path in segments(self.folder):
             size = path.stat().st_size
@@ -81,14 +82,14 @@ class Spool(Source):
         yield from self.records.lines(text, table_format(head), head, self.blank_prefix, _PLACE, at=start)
 
     def committed(self, offset: Offset) -> None:
-        """Let go of the files that have been read, but for the last, which may still grow."""
+        """Delete the files that have been read, except for the last file, which may still grow."""
         known = segments(self.folder)
         for (_, path), (following, _) in itertools.pairwise(known):
             if following <= offset["position"]:
                 path.unlink(missing_ok=True)
 
     def size(self) -> int:
-        """How many bytes have been copied in all."""
+        """The number of bytes that have been copied in all."""
         known = segments(self.folder)
         return known[-1][0] + known[-1][1].stat().st_size if known else 0
 
@@ -98,8 +99,8 @@ def segments(folder: str) -> list[tuple[int, Path]]:
 
 
 def parts_of(folder: str, start: int, end: int, size: int) -> list[Part]:
-    """What lies between two positions of files that follow one another, in parts of at most some bytes;
-    LoadError if they have not all of it."""
+    """The bytes between two positions of files that follow one another, in parts of at most `size` bytes;
+    LoadError if some of these bytes are missing."""
     parts: list[Part] = []
     position = start
     for first, path in segments(folder):
@@ -120,7 +121,7 @@ def text_of(part: Part) -> bytes:
 
 
 def copy(stream: BufferedReader, spool: Spool) -> threading.Thread:
-    """Begin to copy the lines of a stream, until it ends."""
+    """Start a thread that copies the lines of an input until it ends."""
     folder = Path(spool.folder)
     folder.mkdir(parents=True, exist_ok=True)
     thread = threading.Thread(target=_copy, args=(stream, spool, folder), daemon=True, name="rheos-input")
@@ -151,7 +152,7 @@ def _copy(stream: BufferedReader, spool: Spool, folder: Path) -> None:
                 if file is None or written >= SEGMENT_BYTES:
                     if file is not None:
                         file.close()
-                    # Without a buffer: what is written is there for the reader, and after a crash.
+                    # Without a buffer, so that readers see the lines at once, also after a crash.
                     file, written = (folder / f"{position:020}.nq").open("ab", buffering=0), 0
                 cut = pending.rfind(b"\n") + 1
                 lines, pending = pending[:cut], pending[cut:]
@@ -171,7 +172,7 @@ def _copy(stream: BufferedReader, spool: Spool, folder: Path) -> None:
 
 
 def _trim(spool: Spool) -> None:
-    """Take away a line of which a crash left only the beginning."""
+    """Remove a line at the end of which a crash left only the beginning."""
     for _, path in segments(spool.folder)[-1:]:
         size = path.stat().st_size
         whole = last_newline(str(path), 0, size) or 0

@@ -1,8 +1,8 @@
 """Times of stream elements: columns of xsd:dateTime literals come in, microseconds since 1970 (UTC) go out.
 
-Most literals of a stream have one plain form and are read as a column; the others go one by one. A time
-without a zone is taken as UTC, and counted, so that somebody can be told. Digits beyond the microsecond
-are dropped.
+Most literals of a stream have one plain form and are read as a column; all others are read one by one. A time
+without a zone is taken as UTC, and counted, so that the user can be warned. Digits beyond the microsecond are
+dropped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DATATYPES = (f"^^<{XSD}dateTime>", f"^^<{XSD}dateTimeStamp>")
 
 
 class Times(NamedTuple):
-    """The time of each literal, what is wrong with those that have none, and how many had no zone."""
+    """The time of each literal, the fault of each row without a time, and how many times had no zone."""
 
     microseconds: Microseconds
     faults: dict[int, str]
@@ -52,15 +52,15 @@ def read(literals: pa.Array) -> Times:
     if _are_plain(literals):
         try:
             found = _column(literals)
-        except pa.ArrowInvalid:  # the 31st of February
+        except pa.ArrowInvalid:  # for example the 31st of February
             return _one_by_one(literals.to_pylist())
-        if not len(found) or found.min() >= _FIRST:  # else there is one of the year 0, which Arrow knows
+        if not len(found) or found.min() >= _FIRST:  # Arrow also accepts the year 0, which is none here
             return Times(found, {}, 0)
     return _one_by_one(literals.to_pylist())
 
 
 def read_some(literals: pa.Array, otherwise: int) -> Times:
-    """The times of a column with NULLs, which stand for the time `otherwise`."""
+    """The times of a column in which NULL stands for the time `otherwise`."""
     if not literals.null_count:
         return read(literals)
     given = np.flatnonzero(literals.is_valid().to_numpy(zero_copy_only=False))
@@ -86,10 +86,11 @@ def read_one(term: str) -> tuple[int, bool]:
 
 
 def _are_plain(literals: pa.Array) -> bool:
-    """Whether all literals are of the form _PLAIN.
+    """True if all literals have the form _PLAIN.
 
-    Most often they are all of one length: then they have it if the first one has, and the others have digits
-    where it has digits, and the same marks elsewhere. That is ten times as quick as the expression.
+    Most often all literals have one length. Then it is enough that the first one has the form, and that the
+    others have digits where the first has digits, and the same characters elsewhere. This check is ten times
+    as quick as the regular expression.
     """
     if not len(literals):
         return True
@@ -104,7 +105,7 @@ def _are_plain(literals: pa.Array) -> bool:
         return False
     letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(-1, length)
     is_digit = (letters[0] >= _ZERO) & (letters[0] <= _NINE)
-    # The digits of a dateTime are before its datatype, whose IRI has some too.
+    # The IRI of the datatype has digits too, which must be the same everywhere.
     is_digit[length - len(_SUFFIX) :] = False
     digits, marks = np.flatnonzero(is_digit), np.flatnonzero(~is_digit)
     figures = letters[:, digits]
@@ -140,7 +141,7 @@ def _microseconds(match: re.Match[str]) -> int:
     clock = "00:00:00" if midnight else f"{match['hour']}:{match['minute']}:{match['second']}"
     time = datetime.fromisoformat(f"{match['date']}T{clock}+00:00") + timedelta(days=midnight)
     found = (time - _EPOCH) // _MICROSECOND + _fraction(match["fraction"]) - _zone(match["zone"])
-    if not _FIRST <= found <= _LAST:  # in UTC it is another year
+    if not _FIRST <= found <= _LAST:  # in UTC the time is in the year 0 or 10000
         raise ValueError(match[0])
     return found
 

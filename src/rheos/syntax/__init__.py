@@ -1,4 +1,4 @@
-"""The syntax: parses the text of a query or an update into its syntax tree."""
+"""The syntax: the text of a query or an update comes in, its syntax tree goes out."""
 
 from rheos.syntax import ast
 from rheos.syntax.detect import detect

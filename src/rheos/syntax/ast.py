@@ -1,8 +1,7 @@
-"""What a query text is before its names are resolved: frozen nodes, each with its place in the text.
+"""The syntax tree of a query: frozen nodes, each with its position in the text; names are not yet resolved.
 
 Prefixed names and relative IRIs are kept as written; `algebra.translate` resolves them. Only the
-pure abbreviations of the Turtle-like syntax (`;`, `,`, `[...]`, `(...)`, `a`) are already spelled out
-as triples.
+abbreviations of the Turtle-like syntax (`;`, `,`, `[...]`, `(...)`, `a`) are already spelled out as triples.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from rheos.errors import Position
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything with a place in the text."""
+    """Anything with a position in the text."""
 
     position: Position = field(compare=False, repr=False)
 
@@ -45,8 +44,8 @@ class PrefixedName(Node):
 class BlankNode(Node):
     """A labelled blank node, or an anonymous one that the parser numbered.
 
-    Labels written by the user are kept (`b`); the parser's own start with a dot (`.0`), which no
-    user's label can.
+    Labels written by the user are kept (`b`). The parser's own labels start with a dot (`.0`), with which no
+    label of a user can start.
     """
 
     label: str
@@ -65,7 +64,7 @@ Name = Iri | PrefixedName
 Term = Var | Iri | PrefixedName | BlankNode | Literal
 
 
-# --- property paths (section 9; no links are left inside where a plain predicate stands) --------
+# --- property paths (section 9; a triple whose predicate is a plain name has the name, not a link) -
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class PathAlternative(Node):
 
 @dataclass(frozen=True, slots=True)
 class PathRepeat(Node):
-    """`*` (zero, many), `+` (one or more), `?` (zero or one) by its sign."""
+    """A repetition by its sign: `*` (zero or more), `+` (one or more), `?` (zero or one)."""
 
     path: Path
     sign: str  # "*" | "+" | "?"
@@ -237,7 +236,7 @@ class SubSelect(Node):
 
 @dataclass(frozen=True, slots=True)
 class RangeWindow(Node):
-    """`[RANGE 10s SLIDE 1s]`, with `slide` None where it is left out; `[NOW]` is a range of 0."""
+    """`[RANGE 10s SLIDE 1s]`. `slide` is None if it is left out. `[NOW]` is a range of 0."""
 
     range: int
     slide: int | None = None
@@ -269,9 +268,9 @@ class StreamPattern(Node):
 
 @dataclass(frozen=True, slots=True)
 class Temporal(Node):
-    """`{ ... } SEQ { ... }`, at the place of the operator; the left may be a chain of groups itself.
+    """`{ ... } SEQ { ... }`, with the position of the operator. `left` may itself be a chain of groups.
 
-    With `without`, `{ ... } SEQ NOT { ... } SEQ { ... }`, at the place of the first.
+    With `without`, it is `{ ... } SEQ NOT { ... } SEQ { ... }`, with the position of the first SEQ.
     """
 
     operator: str  # SEQ, EQUALS, OPTIONALSEQ, EQUALSOPTIONAL, or one of Allen's relations, as in "MET BY"
@@ -282,7 +281,7 @@ class Temporal(Node):
 
 @dataclass(frozen=True, slots=True)
 class Run(Node):
-    """`{ ... }+ AS (COUNT(*) AS ?n)`, or `{ ... }{2,5}` with the least and the most."""
+    """`{ ... }+ AS (COUNT(*) AS ?n)`, or `{ ... }{2,5}` with the least and the most repetitions."""
 
     pattern: Group
     least: int
@@ -292,7 +291,7 @@ class Run(Node):
 
 @dataclass(frozen=True, slots=True)
 class Limited(Node):
-    """`{ ... } SEQ { ... } WITHIN 10m`: what lasts no longer."""
+    """`{ ... } SEQ { ... } WITHIN 10m`: only solutions that last no longer."""
 
     pattern: Group | Union | Temporal | Run
     within: Within
@@ -303,7 +302,7 @@ class Limited(Node):
 
 @dataclass(frozen=True, slots=True)
 class WindowPattern(Node):
-    """`WINDOW :w { ... }`: the pattern is matched on what the window holds."""
+    """`WINDOW :w { ... }`: the pattern is matched on the content of the window."""
 
     name: Var | Name
     pattern: Group
@@ -348,15 +347,15 @@ class Aggregation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Within(Node):
-    """`WITHIN 10d`, of EP-SPARQL: microseconds, or a literal whose datatype is yet to be resolved."""
+    """`WITHIN 10d` of EP-SPARQL: microseconds, or a literal whose datatype is not resolved yet."""
 
     length: int | Literal
 
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end; in C-SPARQL, before all of
-    these, the AGGREGATE clauses and the FILTERs that stand after them; in EP-SPARQL, WITHIN."""
+    """GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET and the VALUES at the end. In C-SPARQL also the AGGREGATE
+    clauses and the FILTERs after them, which apply before all of these. In EP-SPARQL also WITHIN."""
 
     group_by: tuple[Projection, ...] = ()
     having: tuple[Expression, ...] = ()
@@ -380,7 +379,7 @@ class SelectQuery(Node):
 
 @dataclass(frozen=True, slots=True)
 class ConstructQuery(Node):
-    """CONSTRUCT; for the short form CONSTRUCT WHERE the template repeats the pattern."""
+    """CONSTRUCT. For the short form CONSTRUCT WHERE the template is a copy of the pattern."""
 
     template: tuple[Triple, ...] | None  # None is CONSTRUCT *, which only C-SPARQL has
     where: Group
@@ -430,9 +429,9 @@ StreamOperator = typing.Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 class Registration(Node):
     """`REGISTER QUERY name COMPUTED EVERY 5m AS`; the name is a word, or an IRI without its brackets.
 
-    In EP-SPARQL, CONSUMPTION says which events a pattern takes that several could be part of. In RSP-QL the
-    kind may also be a stream operator, the name a prefixed name, which is spelled out here, and UNDER
-    ENTAILMENT REGIME names what is entailed.
+    In EP-SPARQL, CONSUMPTION says which events a pattern takes where it could take several. In RSP-QL the
+    kind may also be a stream operator; the name may be a prefixed name in the text, which is spelled out
+    here; and UNDER ENTAILMENT REGIME names the entailment.
     """
 
     kind: str  # "QUERY" | "STREAM", or a StreamOperator
@@ -440,13 +439,13 @@ class Registration(Node):
     every: int | None = None
     consumption: Consumption = "unrestricted"
     regime: Name | None = None
-    stretched: Position | None = None  # where COMPUTED EVERY says so, if it does
+    stretched: Position | None = None  # the position of STRETCHED after COMPUTED EVERY, if it is there
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalWindow(Node):
-    """`[RANGE 10m STEP 1m]`; TUMBLING is a step as long as the range. A window in the past, of RSP-QL, ends
-    so long before the instant as `delay` says."""
+    """`[RANGE 10m STEP 1m]`; TUMBLING is a step as long as the range. A window in the past, in RSP-QL, ends
+    `delay` microseconds before the instant."""
 
     range: int
     step: int
@@ -455,8 +454,8 @@ class LogicalWindow(Node):
 
 @dataclass(frozen=True, slots=True)
 class PhysicalWindow(Node):
-    """`[RANGE TRIPLES 100 STEP 10]`: a number of triples, moving on after `step` more of them; in RSP-QL,
-    `[ELEMENTS 100 STEP 10]`, a number of graphs."""
+    """`[RANGE TRIPLES 100 STEP 10]`: a number of triples; the window moves after every `step` triples. In
+    RSP-QL, `[ELEMENTS 100 STEP 10]`: a number of graphs."""
 
     triples: int
     step: int = 1
@@ -465,7 +464,8 @@ class PhysicalWindow(Node):
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow(Node):
-    """`[SESSION 30s]`, or `[SESSION 30s PER SUBJECT]`: the longest that nothing comes in a session."""
+    """`[SESSION 30s]`, or `[SESSION 30s PER SUBJECT]`. `gap` is the longest time without an element within a
+    session."""
 
     gap: int
     by_subject: bool = False
@@ -473,15 +473,15 @@ class SessionWindow(Node):
 
 @dataclass(frozen=True, slots=True)
 class Sample(Node):
-    """`SAMPLE 10%`: so many triples of a million are looked at."""
+    """`SAMPLE 10%`: `parts` of a million triples are in the sample."""
 
     parts: int
 
 
 @dataclass(frozen=True, slots=True)
 class StreamClause(Node):
-    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`; in EP-SPARQL without a window. In RSP-QL,
-    `FROM NAMED WINDOW name ON <iri> [...]`."""
+    """`FROM STREAM <iri> [...]` or `FROM NAMED STREAM <iri> [...]`. In EP-SPARQL there is no window. In
+    RSP-QL it is `FROM NAMED WINDOW name ON <iri> [...]`."""
 
     iri: Name
     named: bool
@@ -494,8 +494,8 @@ class StreamClause(Node):
 class Query(Node):
     """A whole query text: what `syntax.parse` returns.
 
-    `stream_patterns` are those of CQELS-QL that stand anywhere in the form, in the order of the text.
-    `operator` says what of its answers a query with windows reports: all, what is new, or what is gone.
+    `stream_patterns` are all STREAM patterns of CQELS-QL in the form, in the order of the text. `operator`
+    says which answers a query with windows reports: all answers, the new ones, or those that are gone.
     """
 
     text: str
@@ -510,8 +510,8 @@ class Query(Node):
 
     @property
     def is_continuous(self) -> bool:
-        """Whether it is registered and reports again and again, rather than being answered at once.
+        """True if the query is registered and reports again and again; False if it is answered once.
 
-        In EP-SPARQL every query is: without FROM STREAM it reads all streams.
+        Every query of EP-SPARQL is continuous: without FROM STREAM it reads all streams.
         """
         return self.dialect == "epsparql" or bool(self.registration or self.streams or self.stream_patterns)

@@ -14,7 +14,7 @@ from rheos.syntax.expressions import ExpressionBuilder
 from rheos.syntax.limits import MOST_PATTERNS, MOST_TRIPLES
 from rheos.syntax.terms import Fault, position
 
-# A row count that no answer reaches; numbers beyond what SQL can count mean the same.
+# A row count that no answer reaches. Larger numbers, which SQL cannot hold, mean the same.
 _MOST_ROWS = 2**63 - 1
 
 Verb = ast.Var | ast.Name | ast.Path
@@ -38,11 +38,11 @@ class SelectClause(NamedTuple):
     projection: tuple[ast.Projection, ...] | None
     distinct: bool
     reduced: bool
-    operator: Token | None = None  # ISTREAM and its like, in a language that has them
+    operator: Token | None = None  # RSTREAM, ISTREAM or DSTREAM, in a language that has them
 
 
 class Builder(ExpressionBuilder):
-    """Builds the tree of one text at a time; `start` forgets the text before."""
+    """Builds the tree of one text at a time; `start` begins a new text."""
 
     DIALECT: ClassVar[str] = "sparql"
 
@@ -59,7 +59,7 @@ class Builder(ExpressionBuilder):
     def _count_patterns(self, where: Position, more: int, latest: ast.Node | None = None) -> None:
         self._pattern_count += more
         if self._pattern_count > MOST_PATTERNS:
-            limits.check(latest)  # where it is one in the other, that is the better message
+            limits.check(latest)  # if the patterns are nested, this gives the better message
         self._few_patterns(where, self._pattern_count)
 
     def _few_patterns(self, where: Position, count: int) -> None:
@@ -287,7 +287,7 @@ class Builder(ExpressionBuilder):
         return triples
 
     def _few_triples(self, where: Position) -> None:
-        """Long before all of a block is read, which is when its patterns are counted."""
+        """Refuse too many triples early: the patterns of a block are counted only when all of it is read."""
         if self._triple_count > MOST_TRIPLES:
             raise Fault(f"the text is too long: it has more than {MOST_TRIPLES} triples", where)
 
@@ -305,7 +305,7 @@ class Builder(ExpressionBuilder):
         return self._described(node, tuple(_describe(node, properties)))
 
     def collection(self, bracket: Token, *items: GraphNode) -> Described:
-        """The ladder of rdf:first and rdf:rest; the first cell stands for the whole."""
+        """The list of cells with rdf:first and rdf:rest; the first cell stands for the whole collection."""
         parts = [_split(item) for item in items]
         places = [position(bracket), *(term.position for term, _ in parts[1:])]
         cells = [self._new_blank_node(place) for place in places]
@@ -319,7 +319,7 @@ class Builder(ExpressionBuilder):
         return self._described(cells[0], tuple(triples))
 
     def _described(self, node: ast.Term, triples: tuple[ast.Triple, ...]) -> Described:
-        # Each nested description copies those inside: where nesting has no end, this ends it early.
+        # Each description copies those nested in it, so deep nesting would cost much: it is refused early.
         self._few_patterns(node.position, len(triples))
         return Described(node, triples)
 

@@ -1,4 +1,4 @@
-"""Builds the nodes of CQELS-QL's own rules; all else is built as in SPARQL."""
+"""CQELS-QL: builds the nodes of its own grammar rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CqelsBuilder(RegistrationBuilder):
         return query
 
     def query(self, prologue: Prologue, form: tuple[Form, Dataset], values: ast.Values | None) -> ast.Query:
-        # None stands inside another, so they were reduced in the order of the text.
+        # No STREAM pattern stands inside another, so they were built in the order of the text.
         return replace(super().query(prologue, form, values), stream_patterns=tuple(self._patterns))
 
     def computed_every(self, keyword: Token, duration: Measure, *stretched: Token) -> NoReturn:
@@ -93,7 +93,7 @@ class CqelsBuilder(RegistrationBuilder):
 
     def range_window(self, keyword: Token, length: Measure, *slide: Measure) -> ast.RangeWindow:
         size = positive(length, "the range of a window", "; [NOW] has the elements of one moment")
-        # Rounding down loses nothing: between two whole microseconds there is no element.
+        # Times are whole microseconds, so a range that is rounded down has the same elements.
         return ast.RangeWindow(position(keyword), size // 1_000, _microseconds(slide[0]) if slide else None)
 
     def duration(self, *parts: Token) -> Measure:

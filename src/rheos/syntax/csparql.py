@@ -1,4 +1,4 @@
-"""Builds the nodes of C-SPARQL's own rules; all else is built as in SPARQL."""
+"""C-SPARQL: builds the nodes of its own grammar rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ def check(query: ast.Query) -> None:
 
 
 def _graph_names(query: ast.Query) -> None:
-    """A stream that is a static graph too would make GRAPH ambiguous.
+    """Refuse a stream that is also a static named graph, because GRAPH would be ambiguous.
 
-    Names are compared as far as they can be here, with prefixes but without the base IRI.
+    Names are compared with their prefixes spelled out, but without the base IRI.
     """
     streams = {spelled_out(query, stream.iri) for stream in query.streams}
     for clause in query.dataset:
@@ -188,7 +188,7 @@ def _timestamps(query: ast.Query) -> None:
     calls = [node for node in tree if isinstance(node, ast.Call) and node.name == "TIMESTAMP"]
     if not calls:
         return
-    # The template of a CONSTRUCT has triples too, but not in a block.
+    # The triples of a CONSTRUCT template do not count: they are not in a block of triples.
     blocks = [node for node in tree if isinstance(node, ast.Triples)]
     matched = {node.name for block in blocks for node in nodes(block) if isinstance(node, ast.Var)}
     graphs = {

@@ -1,4 +1,4 @@
-"""Graphs that are given beside a text, as the clauses that the text could have had."""
+"""Datasets: graphs that are given beside a text become clauses (FROM, USING), as if the text had them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rheos.syntax.update_tree import Modify, Update
 def dataset(
     position: Position, default_graphs: Sequence[str], named_graphs: Sequence[str]
 ) -> tuple[ast.DatasetClause, ...]:
-    """FROM and FROM NAMED."""
+    """The clauses FROM and FROM NAMED for these graphs."""
     given = [*((graph, False) for graph in default_graphs), *((graph, True) for graph in named_graphs)]
     return tuple(ast.DatasetClause(position, ast.Iri(position, graph), named) for graph, named in given)
 

@@ -1,9 +1,9 @@
-"""Tells the dialect of a query from its text, or where it mixes two of them.
+"""Detection: tells the dialect of a query from its text, or where a text mixes two dialects.
 
-Decided by the words of the text, not by trying one grammar after the other: in SPARQL 1.1 a word outside of
-strings, comments and names can only be a keyword or a built-in, so a word that is another language's alone
-never stands in a SPARQL query. A text with a mistake then gets the error of the language that it is written
-in, and no text is parsed twice.
+The words of the text decide; the grammars are not tried one after the other. In SPARQL 1.1 a word outside of
+strings, comments and names can only be a keyword or a built-in. So a word that only another language has
+never stands in a SPARQL query. This way a text with a mistake gets the error of the language that it is
+written in, and no text is parsed twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OF_EPSPARQL = (
     "CONTAINS", "FINISHES", "FINISHED", "FIRST", "LAST",
 )  # fmt: skip
 
-# What a query with windows reports, in C-SPARQL and RSP-QL.
+# The stream operators of C-SPARQL and RSP-QL.
 _OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
 
 # The end of a group that is repeated, `{A}+` or `{A}{2,5}`: nothing else may follow a group like this.
@@ -29,9 +29,9 @@ _HINT = re.compile(
     "|".join(("REGISTER", "STREAM", "WINDOW", *_OF_CSPARQL, *_OF_EPSPARQL, _RUN)), re.IGNORECASE
 )
 
-# What to pass over, longest first where two begin alike, and the words that are left. Beyond ASCII, every
-# character may be part of a name. A hyphen belongs to the word before it: it may be the name of a registered
-# query. A bracket right after the name of a stream begins a window.
+# The tokens of a text: those to skip (strings, comments, IRIs, names), the longest first where two begin
+# alike, and words. Beyond ASCII, every character may be part of a name. A hyphen belongs to the word before
+# it, which may be the name of a registered query. A bracket after the name of a stream begins a window.
 _TOKEN = r"""
       '{3}(?:[^'\\]|\\.|'(?!''))*'{3} | "{3}(?:[^"\\]|\\.|"(?!""))*"{3}
     | '(?:[^'\\\r\n]|\\.)*' | "(?:[^"\\\r\n]|\\.)*"
@@ -51,10 +51,11 @@ _SHOWING = {"REGISTER", _PATTERN, _NAMED_WINDOW, _RUN_ENDS, *_OPERATORS, *_OF_CS
 
 
 def detect(text: str) -> str:
-    """`rspql` for a text with the word WINDOW, or with RSTREAM and its like and no stream of another
-    language, `cqels` for one with a STREAM pattern, `epsparql` for one with a word of that language, or with
-    FROM STREAM and no window, `csparql` for one with REGISTER, a window, AGGREGATE or timestamp(), else
-    `sparql`.
+    """The dialect of a text, by the first rule that holds:
+
+    `rspql` if it has the word WINDOW, or RSTREAM, ISTREAM or DSTREAM and no stream of another language;
+    `cqels` if it has a STREAM pattern; `epsparql` if it has a word of EP-SPARQL, or FROM STREAM without a
+    window; `csparql` if it has REGISTER, a window, AGGREGATE or timestamp(); else `sparql`.
     """
     found = {mark for mark, _ in _marks(text)}
     if _NAMED_WINDOW in found or (found & set(_OPERATORS) and not found & {_CLAUSE, _WINDOW, _PATTERN}):
@@ -69,7 +70,7 @@ def detect(text: str) -> str:
 
 
 def mixture(text: str) -> tuple[str, int] | None:
-    """What a text mixes and where the second kind begins, if it has patterns of two languages of streams."""
+    """If a text has patterns of two languages of streams: their names, and where the second one begins."""
     events = ""
     found: set[str] = set()
     for mark, index in _marks(text):
@@ -91,11 +92,11 @@ def mixture(text: str) -> tuple[str, int] | None:
 
 
 def _marks(text: str) -> Iterator[tuple[str, int]]:
-    """What shows the language of a text: words of one language alone, each with its place."""
+    """The marks that show the language of a text: words that only one language has, each with its place."""
     if _HINT.search(text) is None:
         return
     words = [("", 0), *_words(text), ("", 0), ("", 0)]
-    named = -1  # the word that is the name of a registered query, whatever it is
+    named = -1  # the index of the word that is the name of a registered query: it may be any word
     for at in range(1, len(words) - 2):
         word, index = words[at]
         if at in (named - 1, named):
@@ -114,6 +115,6 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
 
 def _words(text: str) -> Iterator[tuple[str, int]]:
     """The words in capitals; an empty one for each string, IRI, variable, language tag and prefixed name."""
-    # Compiled here, not at import, and kept by `re`.
+    # The expression is compiled here, not at import; `re` caches it.
     tokens = re.finditer(_TOKEN, text, re.VERBOSE | re.DOTALL)
     return (((token["word"] or "").upper(), token.start()) for token in tokens if token["comment"] is None)

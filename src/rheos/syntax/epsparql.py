@@ -1,4 +1,4 @@
-"""Builds the nodes of EP-SPARQL's own rules; all else is built as in SPARQL."""
+"""EP-SPARQL: builds the nodes of its own grammar rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLICIES: dict[str, ast.Consumption] = {
 
 
 class EpSparqlBuilder(EventsBuilder):
-    """Adds SEQ and its like, functions of intervals, WITHIN, streams without windows and CONSUMPTION."""
+    """Adds streams without windows, CONSUMPTION and `a AS b` without brackets to the patterns of events."""
 
     DIALECT: ClassVar[str] = "epsparql"
 
@@ -62,7 +62,8 @@ class EpSparqlBuilder(EventsBuilder):
     # --- times -------------------------------------------------------------------------------------
 
     def within(self, length: Measure) -> int:
-        # Rounding up loses nothing: of two ends that are whole microseconds, none lies in between.
+        # From nanoseconds to microseconds. Aggregates look back on (end - within, end], and ends are whole
+        # microseconds: so they see the same events if the time is rounded up.
         return -(-super().within(length) // 1_000)
 
     def duration(self, *parts: Token) -> Measure:
@@ -108,7 +109,8 @@ _LATE = "that a run is over is known only later, so it cannot {}; say how many, 
 
 
 def _check_runs(query: ast.Query) -> None:
-    """Refuse a run that would have to be known when it ends, or that is used up."""
+    """Refuse a run in a place where it would have to be known at its end, and any run with a policy of
+    consumption."""
     form = query.form
     if query.registration is not None and query.registration.consumption != "unrestricted":
         for node in nodes(form):
@@ -140,7 +142,7 @@ def _no_late_run(part: Any, what: str) -> None:
 
 
 def _only_static(pattern: ast.Group) -> None:
-    """What is inside GRAPH has no interval."""
+    """Refuse operators of events inside GRAPH: solutions of static data have no interval."""
     for node in nodes(pattern):
         word = None
         match node:
@@ -157,7 +159,7 @@ def _only_static(pattern: ast.Group) -> None:
 
 
 def _selects(form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery) -> Iterator[ast.SelectQuery]:
-    """The query itself, and its sub-selects that are not on static data by their place."""
+    """The query itself as a SELECT, and its sub-selects outside of GRAPH."""
     if isinstance(form, ast.SelectQuery):
         yield form
     else:
@@ -168,7 +170,7 @@ def _selects(form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery) -> Itera
 
 
 def _answerable(select: ast.SelectQuery) -> None:
-    """Whether what has been answered stays right, whatever comes."""
+    """Refuse a query whose answers could become wrong by later events."""
     modifiers = select.modifiers
     counted = aggregates(select)
     if modifiers.within is not None:

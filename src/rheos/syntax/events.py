@@ -1,4 +1,4 @@
-"""Builds the nodes of patterns of events, which EP-SPARQL and the windows of RSP-QL share."""
+"""Events: builds the nodes of patterns of events, which EP-SPARQL and the windows of RSP-QL share."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Combined = ast.Group | ast.Union | ast.Temporal | ast.Run
 SPELLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 _MOST_REPEATED = 1_000
 
-# Operators of two words, by the first; the grammar drops the second.
+# Operators of two words, by their first word; the grammar drops the second.
 _BY = {word: f"{word} BY" for word in ("MET", "OVERLAPPED", "STARTED", "FINISHED")}
 _INTERVAL = {"GETDURATION": "DURATION", "GETSTARTTIME": "STARTTIME", "GETENDTIME": "ENDTIME"}
 
 
 @dataclass(frozen=True)
 class Absent:
-    """`NOT { ... }`, and the place of the operator before it."""
+    """`NOT { ... }`, with the position of the operator before it (`after`), if there is one."""
 
     position: Position
     group: ast.Group
@@ -38,7 +38,7 @@ class Absent:
 
 
 class EventsBuilder(RegistrationBuilder):
-    """Adds SEQ and its like, runs, WITHIN, and the functions of intervals."""
+    """Adds SEQ and the operators like it, runs, WITHIN, and the functions of intervals."""
 
     def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, Any]:
         found = length if isinstance(length, ast.Literal) else self.within(length)
@@ -151,6 +151,7 @@ def happens(operand: Combined, operator: str) -> None:
 
 
 def occurs(pattern: Any) -> bool:
-    """Whether solutions of a pattern can have an interval; what MINUS and EXISTS look at gives them none."""
+    """True if solutions of a pattern can have an interval: if it has a triple pattern outside of GRAPH, MINUS
+    and EXISTS."""
     found = nodes(pattern, (ast.Graph, ast.Minus, ast.Exists))
     return any(isinstance(node, ast.Triples) for node in found)

@@ -29,8 +29,9 @@ _TEMPORAL = {
 }  # fmt: skip
 _OPERATION = {"WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"}
 
-# Sets of terminals that have one name together. The first whose terminals may all come is taken, they and
-# whatever else belongs to it are struck off, and so on down the list.
+# Names for sets of terminals: the name, the terminals that must all be accepted, and further ones that belong
+# to them. For each set that fits, from the first on, the name stands for all of its terminals, which are then
+# removed.
 _TOGETHER: tuple[tuple[str, set[str], set[str]], ...] = (
     ("a window, as in [NOW] or [RANGE 10s]", {"LSQB", "NOW"}, {"ALL", "LBRACE", "RANGE", "TRIPLES"}),
     ("an expression", _CALL | _IRI | {"STRING_LITERAL", "VAR", "LPAR"}, _SIGN | _LITERAL),
@@ -87,7 +88,7 @@ _LONGEST_LIST = 7
 
 
 def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
-    """Why the text, of a query or of `what` it is, cannot be read on, and where."""
+    """Why a text cannot be parsed any further, and where. `what` is the word for the text in the message."""
     parser: Any = problem.interactive_parser
     accepted: set[str] = parser.accepts()
     expected = _listed([f"the end of the {what}" if name == _END else name for name in _names(accepted)])
@@ -109,7 +110,7 @@ def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
     beginning = _WORD.match(text, start)
     assert beginning is not None
     if token is not None and (len(token) < len(beginning[0]) or token.type == "NAME"):
-        token = None  # a keyword only in its first letters, the IN of INSERT, or any word at all
+        token = None  # only the first letters of a word (the IN of INSERT), or a name, which can be any word
     message = _known_mistake(text, start, token, accepted)
     if message is None:
         shown = _shown(str(token or beginning[0]))
@@ -118,7 +119,7 @@ def fault(problem: UnexpectedInput, text: str, what: str = "query") -> Fault:
 
 
 def locate(text: str, index: int) -> Position:
-    """Line and column of a place in the text, counted as Lark counts them."""
+    """The line and the column of an index in the text, counted as Lark counts them."""
     return Position(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 
@@ -159,18 +160,18 @@ def _shown(found: str) -> str:
 
 
 def _glued_word(text: str, start: int) -> re.Match[str] | None:
-    """The whole word, where only its beginning was a keyword: `FILTERS`."""
+    """The whole word, if only its beginning was read as a keyword, as in `FILTERS`; else None."""
     if not re.match(r"[A-Za-z_]{2}", text[start - 1 : start + 1]):
         return None
     while start and re.match(r"[A-Za-z_]", text[start - 1]):
         start -= 1
-    # After one of these the letters are a name.
+    # After one of these characters the letters are a name.
     return None if text[start - 1 : start] in ("?", "$", ":", "@") else _WORD.match(text, start)
 
 
 def _no_group_before(word: re.Match[str] | None, token: Token, accepted: set[str]) -> str | None:
-    """What is wrong with SEQ or its like in a place where no group is to its left. Of OPTIONALSEQ the first
-    half is read as OPTIONAL there."""
+    """What is wrong with SEQ, or an operator like it, that has no group to its left; else None. In such a
+    place the first half of OPTIONALSEQ is read as OPTIONAL."""
     operator = (token if word is None else word[0]).upper()
     if operator not in _TEMPORAL:
         return None
@@ -182,7 +183,7 @@ def _no_group_before(word: re.Match[str] | None, token: Token, accepted: set[str
 
 
 def _known_mistake(text: str, start: int, token: Token | None, accepted: set[str]) -> str | None:
-    """What is wrong with something that began well, or belongs elsewhere; None if nothing is known."""
+    """The message for a known kind of mistake: a token that is unfinished or belongs elsewhere; else None."""
     rest = text[start:]
     kind = token.type if token is not None else None
     if accepted in ({"UNIT"}, {"FINE_UNIT"}) and _FRACTION.match(rest):

@@ -28,9 +28,9 @@ _ANY = 2**31
 
 
 class ExpressionBuilder:
-    """Expressions, and the terms that patterns share with them."""
+    """Builds expressions, and the terms that patterns share with them."""
 
-    # The least and the most arguments of each built-in of rule 121; a dialect adds its own.
+    # The least and the most arguments of each built-in of rule 121; a dialect adds its own built-ins.
     ARITIES: ClassVar[dict[str, tuple[int, int]]] = {
         **dict.fromkeys(("NOW", "RAND", "STRUUID", "UUID"), (0, 0)),
         **dict.fromkeys(_ONE, (1, 1)),
@@ -44,10 +44,10 @@ class ExpressionBuilder:
         "SUBSTR": (2, 3),
     }
 
-    _operator_count = 0  # how many there were in the text so far
+    _operator_count = 0  # operators in the text so far
 
     def _operation(self, where: Position, name: str, arguments: tuple[ast.Expression, ...]) -> ast.Call:
-        """A call of an operator or a built-in, if there were not too many of them before."""
+        """A call of an operator or a built-in, which is counted; a Fault if there are too many."""
         self._count_operators(where, max(1, len(arguments) - 1))
         return ast.Call(where, name, arguments)
 
@@ -83,7 +83,8 @@ class ExpressionBuilder:
         return self._listed(element, "NOT IN", options)
 
     def _listed(self, element: ast.Expression, name: str, options: tuple[ast.Expression, ...]) -> ast.Call:
-        """Names and strings cost next to nothing, so that a list of them may be long."""
+        """A call of IN or NOT IN. Names and strings are not counted: they cost next to nothing, so a list of
+        them may be long."""
         compared = sum(not _is_name_or_string(option) for option in options)
         self._count_operators(element.position, 1 + compared)
         return ast.Call(element.position, name, (element, *options))
@@ -182,7 +183,7 @@ def _enumerated(least: int, most: int) -> str:
 
 
 def _take_sign(product: ast.Expression) -> tuple[str, ast.Expression]:
-    """`-1 * 2` as its sign and `1 * 2`: the sign is that of the number on the far left."""
+    """Split `-1 * 2` into its sign and `1 * 2`. The sign is that of the number on the far left."""
     number, factors = product, []
     while isinstance(number, ast.Call):
         factors.append(number)

@@ -22,8 +22,8 @@ from lark import Lark
 from rheos.syntax.build import Builder
 from rheos.syntax.lexer import SharedLexer
 
-# A dialect is the texts of its grammar, the base first, and the class that builds its tree, by module and
-# name: it is imported only when a query asks for it.
+# A dialect has the files of its grammar, the base first, and the class that builds its tree, by module and
+# name: the class is imported only when a query needs it.
 DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     "sparql": (("sparql.lark",), ("rheos.syntax.build", "Builder")),
     "csparql": (
@@ -44,7 +44,7 @@ DIALECTS: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
 
 
 def grammar(dialect: str) -> str:
-    """The grammar of a dialect: the base and, after it, what the dialect extends and overrides."""
+    """The text of a dialect's grammar: the base and, after it, the rules that extend and override it."""
     names, _ = DIALECTS[dialect]
     folder = files("rheos.syntax")
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
@@ -58,7 +58,7 @@ def parser(dialect: str) -> Parser:
 
 
 class Parser:
-    """The tables of a grammar and the builder that they call; it takes one text at a time."""
+    """The tables of a grammar and the builder that they call. It parses one text at a time."""
 
     def __init__(self, text: str, builder: Builder) -> None:
         self._builder = builder
@@ -66,7 +66,7 @@ class Parser:
         self._lark = _tables(text, {"transformer": _Reductions(builder), "_plugins": _PLUGINS})
 
     def parse(self, text: str) -> Any:
-        """What the builder makes of the whole: an `ast.Query`, or the tree of an update."""
+        """The tree that the builder makes of the text: an `ast.Query`, or the tree of an update."""
         with self._lock:
             self._builder.start(text)
             return self._lark.parse(text)
@@ -76,7 +76,8 @@ _PLUGINS = {"ContextualLexer": SharedLexer}
 
 
 class _Reductions:
-    """What Lark calls for each rule: the builder's method of that name, with the children as arguments."""
+    """The object that Lark calls for each rule. It passes the children of the rule to the builder's method of
+    that name."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -89,13 +90,14 @@ class _Reductions:
 
 
 def _tables(text: str, options: dict[str, Any]) -> Lark:
-    """The parser of a grammar, with its tables from the user's cache, or else made and put there.
+    """The parser of a grammar. Its tables come from the user's cache; if they are not there, they are made
+    and written to the cache.
 
-    Not with the cache that Lark has itself: that is a pickle in the folder for temporary files, where another
-    user could have put one, and it is written in place, where another process could read the half of it.
+    Lark's own cache is not used. It is a pickle in the folder for temporary files, where another user could
+    have put one. It is also written in place, so another process could read half of it.
     """
     file = _cache_file(text)
-    # A file that is absent, cut off or of another make is as good as none, however that shows.
+    # If the file is absent, cut off or from another version, the tables are made anew, whatever the error is.
     with suppress(Exception):
         kept = pickle.loads(file.read_bytes())
         loaded: Lark = Lark._load_from_dict(kept["data"], kept["memo"], **options)  # type: ignore[no-untyped-call]

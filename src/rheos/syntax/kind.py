@@ -1,6 +1,6 @@
-"""A text that could not be read comes in; out goes what to do with it, if it is none of what was expected.
+"""Recognises a query where an update was expected, or the other way round, when the text cannot be parsed.
 
-By its first word after the prologue, which in SPARQL tells queries and updates apart.
+The first word after the prologue decides: in SPARQL it tells queries and updates apart.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from rheos.syntax.explain import locate
 from rheos.syntax.terms import Fault
 
-# Blanks, comments, and the pieces of a prologue: its keywords, IRIs and prefixes. It matches always.
+# Blanks, comments, and the pieces of a prologue: keywords, IRIs and prefixes. It also matches an empty text.
 _PROLOGUE = re.compile(r"(?:\s+|#[^\r\n]*|<[^<>]*>|(?:BASE|PREFIX)(?!\w)|[^\s<>{}():#]*:)*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]+")
 
@@ -25,8 +25,8 @@ _UPDATES = dict.fromkeys(
 
 
 def mistaken(text: str, expected: str) -> Fault | None:
-    """A fault at the first word, if that makes the text a query where an `update` was expected, or the other
-    way round."""
+    """A fault at the first word, if this word begins a query where an `update` was expected, or the other way
+    round; else None."""
     start = _PROLOGUE.match(text)
     word = _WORD.match(text, start.end() if start else 0)
     if word is None:

@@ -1,5 +1,5 @@
-"""A place at which a text cannot be read on comes in; out goes what it has there of SPARQL 1.2, or of what
-other engines add to the language, if it has."""
+"""Later and foreign syntax: recognises SPARQL 1.2, and what other engines add to the languages, at the place
+where a text cannot be parsed any further."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FUNCTIONS = dict.fromkeys(
 )
 _FUNCTIONS |= dict.fromkeys(("LANGDIR", "STRLANGDIR", "HASLANG", "HASLANGDIR"), "SPARQL 1.2")
 
-# What other engines and drafts have in RSP-QL: windows, and the times of patterns.
+# Syntax that other engines and drafts have in RSP-QL: of windows, and of the times of patterns.
 _WINDOWS = {
     "SLIDING": "SLIDING, REPORT and TICK, of Kolibrie, are not supported; a window is [RANGE 10s STEP 2s]",
     "TUMBLING": "a window that tumbles is one without STEP here, as in [RANGE PT10S]",
@@ -32,10 +32,10 @@ _COUNTED = re.compile(r"\{\s*(?:\d+\s*(?:,\s*\d*\s*)?|,\s*\d+\s*)\}")
 
 
 def mistake(text: str, start: int, accepted: set[str]) -> tuple[str, int] | None:
-    """What is wrong, and where that begins; None if it is something else. `accepted` are the terminals that
-    could have come there."""
+    """The message for such syntax and the index at which it begins; None if it is another mistake. `accepted`
+    are the terminals that could have come there."""
     for sign, message in _SIGNS.items():
-        # The first character of a sign may be a token by itself, which came before the place.
+        # The first character of a sign may be a token by itself, which stands before `start`.
         for begin in (start, start - 1)[: len(sign)]:
             if begin >= 0 and text.startswith(sign, begin) and _is_sign(sign, text, begin):
                 return message, begin
@@ -59,5 +59,6 @@ def mistake(text: str, start: int, accepted: set[str]) -> tuple[str, int] | None
 
 
 def _is_sign(sign: str, text: str, begin: int) -> bool:
-    """Two hyphens are of a language tag only; all others mean nothing else anywhere."""
+    """True if the characters are such a sign. Only `--` can mean something else, if it stands anywhere but
+    behind a language tag."""
     return sign != "--" or re.search(r"@[A-Za-z0-9-]+\Z", text[max(0, begin - 80) : begin]) is not None

@@ -1,9 +1,10 @@
-"""Lark's contextual lexer, with one regular expression for all its states.
+"""The lexer: Lark's contextual lexer, with one regular expression that all its states share.
 
-Lark compiles one expression for each set of terminals that may come next, which took most of the time of
-a first parse. Here all states first share the one of all terminals. Its alternatives stand in the same order
-as in those of the states, so what it finds is what the state's own would find, if the state accepts it;
-only if it does not is the state's own compiled and asked.
+Lark compiles a regular expression for each set of terminals that may come next, which took most of the time
+of a first parse. Here every state first tries one shared expression of all terminals. Its alternatives stand
+in the same order as in the expressions of the states. So if the state accepts the token that is found, its
+own expression would have found the same token. Only if the state does not accept it, the state's own
+expression is compiled and used.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class _StateLexer(BasicLexer):
         check()
         if self.shared is not None:
             found = self.shared.match(text, pos)
-            # A callback of the shared lexer may turn a token into one that this state does not know.
+            # A callback of the shared lexer may turn the token into one that this state does not accept.
             if found is not None and found[1] in self._accepted and found[1] not in self.shared.callback:
                 return found
         return self.scanner.match(text, pos)
 
 
 class SharedLexer(ContextualLexer):
-    """A plug-in for Lark in the place of its contextual lexer."""
+    """A plug-in that replaces Lark's contextual lexer."""
 
     BasicLexer = _StateLexer
 
@@ -51,8 +52,8 @@ class SharedLexer(ContextualLexer):
             lexer.shared = self.root_lexer
 
     def lex(self, *arguments: Any) -> Iterator[Token]:
-        """The tokens, as long as braces are not too deep: the parser comes to what is in them only at the
-        closing ones."""
+        """The tokens; a Fault if braces are nested too deeply. It is raised here because the parser builds a
+        group only at its closing brace."""
         deep = 0
         for token in super().lex(*arguments):
             if token.type == "LBRACE":

@@ -1,8 +1,8 @@
-"""Refuses a syntax tree that is too deep for what comes after.
+"""Limits: refuses a syntax tree that is too deep for translation, optimiser and compiler.
 
-Translation, optimiser and compiler follow the algebra by recursion, so its depth is bounded here, and
-measured without recursion. What makes a tree of the algebra deep is nesting, and a chain of operators that
-associate to the left (OPTIONAL, BIND, SEQ, `+`). Chains of `||`, `&&` and UNION do not: see `algebra.chains`.
+These follow the algebra by recursion, so its depth is bounded here, and measured without recursion. A tree of
+the algebra becomes deep by nesting, and by chains of operators that associate to the left (OPTIONAL, BIND,
+SEQ, `+`). Chains of `||`, `&&` and UNION do not make it deep: see `algebra.chains`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rheos.syntax.terms import Fault
 # Levels of the algebra. Python stops after 1,000 calls, and one level takes up to five of them.
 DEEPEST = 150
 
-# How many patterns (triples, groups, steps of paths) and operators (with calls and their arguments) a query
-# has at most; the builders count them. Far below, no engine can plan the joins any more.
+# The most patterns (triples, groups, steps of paths) and operators (with calls and their arguments) that a
+# query may have. The builders count them. Far fewer already make joins that no engine can plan.
 MOST_PATTERNS = 1_000
 MOST_OPERATORS = 3_000
 MOST_TRIPLES = 5_000  # those of a template included
 
-# How many operands of a chain stand in a row before the chain becomes a tree.
+# A longer chain becomes a tree in which each node has at most this many operands.
 ROW = 8
 
 
@@ -45,7 +45,7 @@ def too_deep(level: int, where: Position) -> None:
 
 
 def rungs(count: int) -> int:
-    """How deep the tree of a chain of so many operands is."""
+    """The depth of the tree that a chain of `count` operands becomes."""
     deep = 0
     while count > 1:
         deep += min(count, ROW)
@@ -54,7 +54,7 @@ def rungs(count: int) -> int:
 
 
 def _below(item: Any) -> Iterator[tuple[Any, int]]:
-    """The parts of a piece of a tree, and how many levels each is below it."""
+    """The parts of a piece of a syntax tree, each with how many levels of the algebra it is below it."""
     match item:
         case ast.Group(elements=elements):
             yield from _operands(elements)
@@ -71,7 +71,7 @@ def _below(item: Any) -> Iterator[tuple[Any, int]]:
         case ast.Call(name="+" | "-" | "*" | "/" | "unary+" | "unary-", arguments=arguments):
             yield from (
                 (argument, 2) for argument in arguments
-            )  # the views of a number are made as they are used
+            )  # two levels: the SQL of a number is made when it is used, which takes further calls
         case ast.PathSequence(steps=steps):
             yield from _operands(steps)
         case ast.SelectQuery(projection=projection, distinct=distinct, where=where, modifiers=modifiers):
@@ -89,7 +89,8 @@ def _below(item: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _operands(chain: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-    """The first operand of a chain that associates to the left is the deepest; filters are all on top."""
+    """The operands of a chain that associates to the left, each with its depth: the first is the deepest.
+    Filters without EXISTS are above the whole chain."""
     operators = [part for part in chain if not isinstance(part, ast.Filter) or _has_exists(part)]
     deep = len(operators)
     for part in operators:

@@ -1,4 +1,4 @@
-"""Durations and counts: reads their tokens as numbers with their places, or raises a `Fault` there."""
+"""Durations and counts: tokens come in; numbers with their positions go out, or a `Fault` is raised there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NANOSECONDS = {
     "h": 3_600 * 10**9,
     "d": 86_400 * 10**9,
 }
-_LONGEST = 3_652_500 * _NANOSECONDS["d"]  # ten thousand years: as microseconds, far from the end of 64 bits
+_LONGEST = 3_652_500 * _NANOSECONDS["d"]  # ten thousand years: in microseconds, this fits well into 64 bits
 _MOST_TRIPLES = 10**15
 
 
@@ -34,7 +34,7 @@ def nanoseconds(parts: Sequence[Token]) -> Measure:
 
 
 def microseconds(parts: Sequence[Token]) -> Measure:
-    """The same in microseconds, rounded down."""
+    """The same sum in microseconds, rounded down."""
     where, total = nanoseconds(parts)
     return where, total // 1_000
 
@@ -47,7 +47,7 @@ def triples(number: Token) -> Measure:
 
 
 def positive(measure: Measure, what: str, hint: str = "") -> int:
-    """The number, which must not be 0."""
+    """The number of a measure; Fault if it is 0."""
     where, size = measure
     if size == 0:
         raise Fault(f"{what} must be more than 0{hint}", where)
@@ -55,6 +55,6 @@ def positive(measure: Measure, what: str, hint: str = "") -> int:
 
 
 def _whole(number: Token, most: int) -> int:
-    """The number, or one above `most`: Python refuses to read thousands of digits."""
+    """The number, or `most + 1` if it has too many digits: Python refuses to read thousands of digits."""
     digits = number.lstrip("0") or "0"
     return int(digits) if len(digits) <= len(str(most)) else most + 1

@@ -34,7 +34,7 @@ def parse(text: str, dialect: str = "sparql") -> ast.Query:
 
 
 def translated(text: str) -> str:
-    """A query of C-SPARQL as one of RSP-QL."""
+    """The text of a C-SPARQL query, translated to RSP-QL."""
     from rheos.syntax.translation import to_rspql
     from rheos.syntax.unparse import unparse
 
@@ -59,7 +59,7 @@ def parse_update(text: str) -> Update:
 
 @contextmanager
 def _pointing_into(text: str, expected: str) -> Iterator[None]:
-    """Whatever is wrong with the text becomes a `QuerySyntaxError`."""
+    """A block in which every fault of the text becomes a `QuerySyntaxError`."""
     try:
         yield
     except Fault as fault:
@@ -72,7 +72,8 @@ def _pointing_into(text: str, expected: str) -> Iterator[None]:
 
 
 def _one_language(text: str) -> None:
-    """Each grammar would say no more than that it does not know the word of the other."""
+    """Refuse a text that mixes languages of streams. The grammar of one language would only say that it does
+    not know the words of the other."""
     mixed = mixture(text)
     if mixed is not None:
         kinds, index = mixed

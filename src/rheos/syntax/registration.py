@@ -1,4 +1,4 @@
-"""Builds the nodes of REGISTER, which the languages of streams share."""
+"""Registration: builds the nodes of REGISTER, which the languages of streams share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rheos.syntax.terms import Fault, position
 
 
 class Every(NamedTuple):
-    """COMPUTED EVERY: how often, and where it says STRETCHED."""
+    """COMPUTED EVERY: its period in microseconds, and the position of STRETCHED, if it says so."""
 
     period: int
     stretched: Position | None
@@ -24,7 +24,7 @@ Prologue = tuple[ast.Base | ast.Prefix, ...]
 
 
 class RegistrationBuilder(Builder):
-    """Adds what stands before a registered query; a dialect says what COMPUTED EVERY is to it."""
+    """Adds the REGISTER clause before a query; each dialect defines what COMPUTED EVERY means."""
 
     def registered_query(
         self,
@@ -47,7 +47,8 @@ class RegistrationBuilder(Builder):
 
 
 def check_registration(query: ast.Query, example: str) -> None:
-    """The rules about REGISTER, which CQELS-QL has too; the example is of how a query reads a stream."""
+    """Raise a `Fault` if the query breaks a rule about REGISTER. `example` shows how a query reads a stream,
+    for the message."""
     registration = query.registration
     if registration is None:
         return

@@ -1,4 +1,4 @@
-"""Builds the nodes of RSP-QL's own rules; all else is built as in SPARQL."""
+"""RSP-QL: builds the nodes of its own grammar rules; all else is built as in SPARQL."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RspqlBuilder(EventsBuilder, WindowsBuilder):
         return iri
 
     def _resolved(self, query: ast.Query) -> str:
-        """The name of a registered query: a word, or an IRI with its prefix, and BASE if there is one."""
+        """The name of a registered query: a word, or an IRI that is resolved with the prefixes and BASE."""
         token = self._registered
         if token.type == "NAME":
             return str(token)
@@ -143,7 +143,7 @@ class RspqlBuilder(EventsBuilder, WindowsBuilder):
         return triples(number)
 
     def milliseconds(self, number: Token) -> Measure:
-        # As RSP-JS and rsp-rs count.
+        # A bare number is in milliseconds, as in RSP-JS and rsp-rs.
         return self.duration(number, Token("UNIT", "ms"))
 
     # --- patterns ----------------------------------------------------------------------------------
@@ -191,7 +191,8 @@ def check(query: ast.Query) -> None:
 
 
 def has_events(tree: Any) -> bool:
-    """Whether a pattern is about events: it says when they happen, one after the other or for how long."""
+    """True if a pattern is about events: it has SEQ or an operator like it, a run, WITHIN, or a function of
+    intervals."""
     return any(_event_word(node) is not None for node in nodes(tree))
 
 
@@ -209,7 +210,8 @@ def _event_word(node: ast.Node) -> str | None:
 
 
 def _check_events(pattern: ast.Group) -> None:
-    """What cannot stand in a WINDOW with events: what would look at the whole graph of the window."""
+    """Raise a `Fault` for patterns that cannot stand in a WINDOW with events, because they would look at the
+    whole graph of the window."""
     for node in nodes(pattern):
         match node:
             case ast.Temporal(operator=operator, left=left, right=right, without=without):
@@ -244,7 +246,7 @@ def window_patterns(tree: Any) -> Iterator[ast.WindowPattern]:
 
 
 def unknown_window(name: str, names: set[str]) -> str:
-    """What to say of a window that no FROM NAMED WINDOW declares."""
+    """The message about a window that no FROM NAMED WINDOW declares."""
     if not names:
         return f"this query has no window; add {_EXAMPLE}"
     meant = iris.closest(name, sorted(names))

@@ -1,7 +1,6 @@
-"""The rules about SAMPLE: of which queries the answers on a part of a stream can be scaled to the whole.
+"""The rules about SAMPLE: for which queries an answer from a sample can be scaled to the whole stream.
 
-Each solution must have exactly one element of the sample, and each aggregate must be one of which it is known
-how far it can be off.
+Each solution must have exactly one element of the sample, and the error of each aggregate must be computable.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault
 
 SCALED = ("COUNT", "SUM", "AVG")
-# What the variable of the error of an aggregate has after the name of that.
+# The variable with the error of an aggregate has the name of the aggregate's variable and this suffix.
 ERROR = "_error"
 
 
 def check_sample(query: ast.Query) -> None:
-    """Raise a `Fault` at the first place where a query with SAMPLE is more than can be scaled."""
+    """Raise a `Fault` at the first place where the answer of a query with SAMPLE could not be scaled."""
     samples = [clause.sample for clause in query.streams if clause.sample is not None]
     if not samples:
         return

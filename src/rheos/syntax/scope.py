@@ -1,10 +1,10 @@
-"""Refuses a syntax tree that breaks a rule of scope beyond the grammar.
+"""Scope: refuses a syntax tree that breaks a rule about variables, aggregates or blank nodes.
 
 The rules: `(... AS ?v)` needs a new variable (18.2.1), a grouped query projects only keys and aggregates
 (11.4, 18.2.4.1), aggregates stand only in SELECT, HAVING and ORDER BY and not in each other (19.8, note 11),
 and a blank node label stays inside one basic graph pattern (5.1.1). In C-SPARQL, AGGREGATE needs a new
-variable and takes its others from WHERE (3.4 of its paper); `csparql.py`, `cqels.py`, `epsparql.py`
-and `rspql.py` have the rules about streams.
+variable for its value and takes its other variables from WHERE (3.4 of its paper). The rules about streams
+are in `csparql.py`, `cqels.py`, `epsparql.py` and `rspql.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def check(query: ast.Query) -> None:
 
 
 def check_pattern(pattern: ast.Group) -> None:
-    """The same for a pattern alone, the WHERE of an update."""
+    """The same check for a pattern alone: the WHERE of an update."""
     _Checker().group(pattern)
 
 
@@ -45,7 +45,7 @@ def in_scope(pattern: ast.Group) -> Names:
 
 
 class _Checker:
-    """Walks the patterns once; each visit checks what is inside and returns the variables in scope."""
+    """Visits every pattern once. A visit checks the pattern and returns the variables in its scope."""
 
     def __init__(self) -> None:
         self._block_of_label: dict[str, int] = {}
@@ -73,7 +73,7 @@ class _Checker:
                     scope |= _given(element)
                 case _:
                     scope |= self._nested(element)
-            block = self._new_block()  # all but a FILTER end the basic graph pattern
+            block = self._new_block()  # every other element except a FILTER ends the basic graph pattern
         return scope
 
     def _nested(self, element: ast.Pattern) -> Names:
@@ -134,7 +134,7 @@ class _Checker:
     # --- SELECT and the modifiers ------------------------------------------------------------------
 
     def rows(self, where: ast.Group | None, modifiers: ast.Modifiers) -> Names:
-        """The variables of WHERE and of the AGGREGATE clauses, which add theirs to every row of it."""
+        """The variables of WHERE and of the AGGREGATE clauses, which add a variable each to every row."""
         visible = self.group(where) if where else set()
         if not modifiers.aggregations:
             return visible
@@ -192,7 +192,7 @@ class _Checker:
         return projected
 
     def modifiers(self, modifiers: ast.Modifiers, visible: Names) -> Names:
-        """Check the modifiers over a pattern with these variables; the keys of GROUP BY are returned."""
+        """Check the modifiers over a pattern with these variables; returns the keys of GROUP BY."""
         keys: Names = set()
         for key in modifiers.group_by:
             if key.expression is not None:
@@ -210,7 +210,7 @@ class _Checker:
     # --- expressions -------------------------------------------------------------------------------
 
     def _plain(self, expression: ast.Expression, where: str) -> None:
-        """An expression where no aggregate may stand."""
+        """Check an expression in which no aggregate may stand."""
         for node, _ in _walk(expression):
             if isinstance(node, ast.Aggregate):
                 message = f"the aggregate {node.name} cannot stand in {where}"
@@ -247,8 +247,8 @@ def _must_be_grouped(variable: ast.Var, scope: Names) -> None:
 
 
 def nodes(tree: Any, closed: tuple[type[ast.Node], ...] = ()) -> Iterator[ast.Node]:
-    """Each node of a piece of a tree, patterns of EXISTS and sub-selects included, roughly as written; of
-    those that are `closed`, nothing that is in them."""
+    """Each node of a piece of a tree, also in the patterns of EXISTS and in sub-selects, roughly in the order
+    of the text. The nodes inside a node of a `closed` type are left out."""
     pending = [tree]
     while pending:
         item = pending.pop()
@@ -263,9 +263,9 @@ def nodes(tree: Any, closed: tuple[type[ast.Node], ...] = ()) -> Iterator[ast.No
 
 
 def _walk(expression: ast.Expression) -> Iterator[tuple[ast.Expression, bool]]:
-    """Each node of an expression, and whether it is inside an aggregate; not into EXISTS.
+    """Each node of an expression, and whether it is inside an aggregate. The patterns of EXISTS are left out.
 
-    Without recursion: a sum of many terms is as deep as it is long.
+    There is no recursion, because a sum of many terms is as deep as it is long.
     """
     pending = [(expression, False)]
     while pending:
@@ -283,13 +283,13 @@ def _outside_aggregates(expression: ast.Expression) -> Iterator[ast.Var]:
 
 
 def aggregates(query: ast.SelectQuery) -> list[ast.Aggregate]:
-    """The aggregates of a query itself: one of them makes the whole query a grouped one."""
+    """The aggregates of a query itself. One of them is enough to make the query a grouped one."""
     found = (node for expression in _expressions(query) for node, _ in _walk(expression))
     return [node for node in found if isinstance(node, ast.Aggregate)]
 
 
 def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
-    """Where an aggregate can stand."""
+    """The expressions in which an aggregate can stand."""
     for item in query.projection or ():
         if item.expression is not None:
             yield item.expression

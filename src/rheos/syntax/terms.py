@@ -14,7 +14,7 @@ from rheos.terms import RDF, XSD
 
 
 class Fault(Exception):
-    """Something wrong at a place; `parse` adds the text and makes it a `QuerySyntaxError`."""
+    """A mistake at a position in the text; `parse` adds the text and makes it a `QuerySyntaxError`."""
 
     def __init__(self, message: str, position: Position) -> None:
         super().__init__(message)
@@ -26,7 +26,8 @@ def position(token: Token) -> Position:
     return Position(token.line or 1, token.column or 1)
 
 
-# PN_CHARS_BASE and PN_CHARS beyond ASCII (rules 164 and 167), as bounds of alternating outside and inside.
+# PN_CHARS_BASE and PN_CHARS beyond ASCII (rules 164 and 167), as sorted bounds: between the first and the
+# second bound characters are allowed, up to the third they are not, and so on.
 _BASE = (
     (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x2FF), (0x370, 0x37D), (0x37F, 0x1FFF), (0x200C, 0x200D),
     (0x2070, 0x218F), (0x2C00, 0x2FEF), (0x3001, 0xD7FF), (0xF900, 0xFDCF), (0xFDF0, 0xFFFD),
@@ -38,7 +39,7 @@ _INNER_BOUNDS = tuple(chain.from_iterable((low, high + 1) for low, high in _INNE
 
 
 def _check_name(name: str, token: Token, offset: int) -> None:
-    """Refuse what no name may hold: the terminals let every character beyond ASCII pass."""
+    """Refuse characters that no name may have: the terminals accept every character beyond ASCII."""
     if name.isascii():
         return
     for index, character in enumerate(name):
@@ -106,5 +107,5 @@ def typed(token: Token, datatype: str) -> ast.Literal:
 
 
 def rdf(local: str, where: Position) -> ast.Iri:
-    """A name of the RDF vocabulary that the text abbreviates."""
+    """A name of the RDF vocabulary, for which the text has an abbreviation."""
     return ast.Iri(where, RDF + local)

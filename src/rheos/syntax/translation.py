@@ -1,8 +1,8 @@
-"""A query of C-SPARQL comes in, the same query in RSP-QL goes out, or a fault at what cannot be said there.
+"""Translation: a query of C-SPARQL comes in, the same query in RSP-QL goes out.
 
-In C-SPARQL a triple of the default graph may be static, or in any window of FROM STREAM. RSP-QL keeps these
-apart. So each triple pattern becomes the union of all places where its triple may be, without duplicates: the
-default graph is a set.
+A `Fault` names what RSP-QL cannot express. In C-SPARQL a triple of the default graph may be static, or in any
+window of FROM STREAM. RSP-QL keeps these apart. So each triple pattern becomes the union of all places where
+its triple may be, without duplicates, because the default graph is a set.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from rheos.syntax.windows import spelled_out
 
 
 def to_rspql(query: ast.Query) -> ast.Query:
-    """The query in RSP-QL; a `Fault` names the first thing that cannot be said."""
+    """The query in RSP-QL; a `Fault` names the first thing that RSP-QL cannot express."""
     if query.dialect != "csparql" or not query.streams:
         raise Fault("only a query of C-SPARQL with FROM STREAM can be translated", query.position)
     return _without_hyphens(Translation(query).query())
 
 
 def _without_hyphens(query: ast.Query) -> ast.Query:
-    """The query with other names for variables that SPARQL has no name for; those of the answer must stay."""
+    """The query with other names for variables with a hyphen, which SPARQL does not allow. Variables of the
+    answer must keep their names, so they may not have a hyphen."""
     form = query.form
     used = {node.name for node in nodes(form) if isinstance(node, ast.Var)}
     new: dict[str, str] = {}
@@ -108,7 +109,7 @@ class Translation:
 
     def select(self, query: ast.SelectQuery) -> ast.SelectQuery:
         projection = query.projection
-        if projection is None:  # blank nodes become variables, which the star would show
+        if projection is None:  # blank nodes become variables, which SELECT * would show
             visible = in_scope(query.where)
             found = (
                 node for node in nodes(query.where) if isinstance(node, ast.Var) and node.name in visible
@@ -123,7 +124,8 @@ class Translation:
         return replace(query, projection=projection, where=self.where(query), modifiers=modifiers)
 
     def where(self, form: ast.SelectQuery | ast.ConstructQuery | ast.AskQuery) -> ast.Group:
-        """WHERE, joined with a sub-select for each AGGREGATE: each row has then what its group has."""
+        """WHERE, joined with a sub-select for each AGGREGATE, which adds the value of the group to each
+        row."""
         rows, modifiers = self.group(form.where), form.modifiers
         if not modifiers.aggregations:
             return rows
@@ -180,7 +182,7 @@ class Translation:
                     yield self.anything(element)
 
     def anything(self, found: Any) -> Any:
-        """An expression, or what holds one: only EXISTS has patterns in it."""
+        """An expression, or an element that has one, translated: only the patterns of EXISTS change."""
         match found:
             case ast.Exists():
                 return replace(found, pattern=self.group(found.pattern))
@@ -195,7 +197,7 @@ class Translation:
         return found
 
     def triple(self, triple: ast.Triple) -> ast.Pattern:
-        """A triple pattern on the static default graph and all windows that are part of the default graph."""
+        """A triple pattern over the static default graph and all windows that belong to the default graph."""
         where = triple.position
         places = [
             name for clause, name in zip(self.source.streams, self.names, strict=True) if not clause.named
@@ -213,7 +215,7 @@ class Translation:
         both = ast.Group(where, (ast.Union(where, (alone, *inside)),))
         terms = (found.subject, predicate, found.object)
         variables = dict.fromkeys(term.name for term in terms if isinstance(term, ast.Var))
-        if not variables:  # a solution that binds nothing: once, if it is anywhere
+        if not variables:  # a pattern without variables: true if the triple is in any of these places
             exists = ast.Exists(where, both, False)
             return ast.Filter(where, exists)
         projection = tuple(ast.Projection(where, ast.Var(where, name)) for name in variables)
@@ -237,7 +239,8 @@ class Translation:
         return self.blanks[blank.label]
 
     def graph(self, graph: ast.Graph) -> ast.Pattern:
-        """GRAPH on a stream is its window; with a variable, all static named graphs and all windows."""
+        """GRAPH with the name of a stream becomes the window on it; GRAPH with a variable becomes the union
+        of all static named graphs and all windows."""
         where, spelled = graph.position, self.spelled
         inner = self.plain(graph.pattern)
         named = {
@@ -257,7 +260,8 @@ class Translation:
         return ast.Union(where, tuple(options))
 
     def plain(self, group: ast.Group) -> ast.Group:
-        """What stands inside GRAPH is about that graph alone, and stays as it is."""
+        """The pattern inside GRAPH, which is about that graph alone and needs no change. A Fault if it has
+        another GRAPH."""
         for node in nodes(group):
             if isinstance(node, ast.Graph):
                 raise Fault("GRAPH inside GRAPH cannot be said in RSP-QL", node.position)
@@ -269,7 +273,7 @@ class Translation:
 
 
 def always_bound(group: ast.Group) -> set[str]:
-    """The variables that every solution of a group binds, as far as that is easily seen."""
+    """The variables that every solution of a group binds, as far as a simple look can tell."""
     found: set[str] = set()
     for element in group.elements:
         match element:

@@ -1,4 +1,5 @@
-"""A syntax tree comes in, the text of a query goes out: with all brackets, and names as they were written."""
+"""Unparsing: a syntax tree comes in, the text of a query goes out, with all brackets and with names as they
+were written."""
 
 from __future__ import annotations
 
@@ -186,7 +187,7 @@ def term(found: ast.Term) -> str:
 
 
 def _local(local: str) -> Iterable[str]:
-    """A local name with its backslashes."""
+    """The characters of a local name, with a backslash before those that need one."""
     for at, letter in enumerate(local):
         last = at == len(local) - 1
         plain = (

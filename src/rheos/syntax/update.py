@@ -1,7 +1,8 @@
-"""Builds the nodes of SPARQL Update; all else is built as in queries.
+"""SPARQL Update: builds the nodes of updates; all else is built as in queries.
 
-Beyond the grammar (notes in 19.6 and 19.8 of the recommendation for queries): DATA has no variables, what is
-deleted has no blank nodes, and a label of a blank node is used in one INSERT DATA and in one WHERE only.
+Rules beyond the grammar (notes in 19.6 and 19.8 of the recommendation for queries): DATA has no variables,
+DELETE clauses have no blank nodes, and a label of a blank node may stand in only one INSERT DATA and in only
+one WHERE.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ class UpdateBuilder(Builder):
         return update
 
     def update(self, *parts: Any) -> Update:
-        """Prologues and operations in turn; a prologue at the end declares nothing to anybody."""
+        """The tree of prologues and operations, which alternate. A prologue at the end has no effect."""
         steps = tuple(Step(*pair) for pair in zip(parts[::2], parts[1::2], strict=False))
         _check_labels(steps)
         return Update(self._text, steps)
 
-    # Data may be as long as it likes.
+    # Data may be of any length, so neither of these counts triples.
 
     def _described(self, node: ast.Term, triples: tuple[ast.Triple, ...]) -> Described:
         return Described(node, triples)
@@ -147,7 +148,7 @@ class UpdateBuilder(Builder):
 
 
 def _silent(rest: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Whether SILENT comes first, and what comes then."""
+    """True if SILENT comes first, followed by the other parts."""
     return (True, *rest[1:]) if isinstance(rest[0], Token) else (False, *rest)
 
 

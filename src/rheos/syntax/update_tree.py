@@ -1,4 +1,4 @@
-"""What the text of an update is before its names are resolved: its operations, as frozen nodes.
+"""The syntax tree of an update: its operations as frozen nodes, with names that are not yet resolved.
 
 Patterns, triples and terms are the nodes of queries, in `ast.py`.
 """
@@ -13,7 +13,7 @@ from rheos.syntax.ast import Base, DatasetClause, Group, Name, Node, Prefix, Tri
 
 @dataclass(frozen=True, slots=True)
 class Quads(Node):
-    """Triples of a template that are in one graph: named by `GRAPH`, or without it the one that is None."""
+    """Triples of a template in one graph: the graph that `GRAPH` names, or None without GRAPH."""
 
     graph: Var | Name | None
     triples: tuple[Triple, ...]
@@ -31,7 +31,7 @@ class DeleteData(Node):
 
 @dataclass(frozen=True, slots=True)
 class Modify(Node):
-    """`WITH … DELETE … INSERT … USING … WHERE …`; of DELETE WHERE the pattern repeats the quads."""
+    """`WITH … DELETE … INSERT … USING … WHERE …`. For DELETE WHERE the pattern is a copy of the quads."""
 
     delete: tuple[Quads, ...]
     insert: tuple[Quads, ...]
@@ -70,7 +70,7 @@ class Create(Node):
 
 @dataclass(frozen=True, slots=True)
 class Transfer(Node):
-    """From one graph to another; None is the default graph."""
+    """ADD, MOVE or COPY from one graph to another; None is the default graph."""
 
     kind: Literal["ADD", "MOVE", "COPY"]
     source: Name | None
@@ -83,7 +83,7 @@ Operation = InsertData | DeleteData | Modify | Load | Clear | Drop | Create | Tr
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operation, and what is declared right before it: the declarations before that hold on."""
+    """An operation, and the declarations right before it. Earlier declarations stay in force."""
 
     prologue: tuple[Base | Prefix, ...]
     operation: Operation
@@ -91,7 +91,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A whole text: what `parse_update` returns. It may have no operations at all."""
+    """The whole text of an update: what `parse_update` returns. It may have no operations at all."""
 
     text: str
     steps: tuple[Step, ...]

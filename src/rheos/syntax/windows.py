@@ -1,4 +1,4 @@
-"""Builds the nodes that C-SPARQL and RSP-QL share: durations, and what a query reports of its answers."""
+"""Windows: builds the nodes that C-SPARQL and RSP-QL share, and checks the rules about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rheos.syntax.scope import nodes
 from rheos.syntax.terms import Fault, position
 
 Window = ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow
-# The variable that says of a row that its instant was skipped.
+# The variable that tells in the rows of a STRETCHED query which instants were skipped.
 SKIPPED = "skipped"
 Operator = tuple[Position, ast.StreamOperator]
 
@@ -97,15 +97,15 @@ def operator_of(token: Token) -> Operator:
 
 
 def check_operator(query: ast.Query, where: Position) -> None:
-    """What is new, or gone, is said of rows and triples."""
+    """Raise a `Fault` for ISTREAM or DSTREAM on ASK: only rows and triples can be new or gone."""
     if query.operator != "RSTREAM" and isinstance(query.form, ast.AskQuery):
         message = f"{query.operator} is of SELECT, CONSTRUCT and DESCRIBE; the answer of ASK is one boolean"
         raise Fault(message, where)
 
 
 def check_sessions(query: ast.Query) -> None:
-    """A query is evaluated once for each session: so it has windows of that kind on one stream only, and is
-    evaluated at no other time."""
+    """Raise a `Fault` if a query has more than one session window, or is to be evaluated at other times too:
+    it is evaluated once for each session."""
     sessions = [clause for clause in query.streams if isinstance(clause.window, ast.SessionWindow)]
     if not sessions:
         return
@@ -124,8 +124,8 @@ def check_sessions(query: ast.Query) -> None:
 
 
 def check_stretched(query: ast.Query) -> None:
-    """Which instants are skipped depends on the load. So it is said in rows, and nothing is computed from
-    what one evaluation has and another has not."""
+    """Raise a `Fault` if a query cannot be STRETCHED. Which instants are skipped depends on the load. So the
+    rows must be able to tell it, and no answer may be computed by comparing one evaluation with the next."""
     where = None if query.registration is None else query.registration.stretched
     if where is None:
         return
@@ -141,7 +141,7 @@ def check_stretched(query: ast.Query) -> None:
 
 
 def spelled_out(query: ast.Query, name: ast.Name) -> str:
-    """A name as far as it is known without the base IRI: with its prefix spelled out."""
+    """The IRI of a name with its prefix spelled out, but not yet resolved against the base IRI."""
     prefixes = {item.prefix: item.iri.value for item in query.prologue if isinstance(item, ast.Prefix)}
     if isinstance(name, ast.PrefixedName) and name.prefix in prefixes:
         return prefixes[name.prefix] + name.local

@@ -29,8 +29,8 @@ live table), `chart.js` with `axes.js` and `gaps.js`, `timeline.js`, `map.js`, `
 `uplot/` is uPlot as npm has it, with its licence.
 
 Writing, also POST /check, needs `Authorization: Bearer TOKEN` where the configuration has a token. The page
-asks the user for it and keeps it in the browser; no page contains it. The server also refuses to write
-for pages of other sites: the Origin of their requests is not its own.
+asks the user for the token and keeps it in the browser; no page contains it. The server also refuses requests
+of other sites' pages that write: their Origin is not the server's own.
 """
 
 from rheos.server.pages.handlers import Pages

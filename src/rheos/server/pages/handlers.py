@@ -29,7 +29,7 @@ from rheos.syntax.detect import detect
 
 _AUTO = "auto"
 
-# What static data can be, for the page on which it is added; others are known to /rdf-graph-store too.
+# The formats of static data by media type, for the page on which static data is added.
 DATA = {
     "text/turtle": "Turtle",
     "application/n-triples": "N-Triples",
@@ -56,7 +56,7 @@ def static_files() -> StaticFiles:
 
 
 def wants_page(request: Request, others: Iterable[str] = (PROBLEM_JSON,)) -> bool:
-    """Whether a client wants HTML more than what others want."""
+    """True if a client prefers HTML to these other media types."""
     return choose(request.headers.get("accept"), (*others, *HTML)) in HTML
 
 
@@ -97,7 +97,7 @@ class Pages:
         )
 
     async def new(self, request: Request) -> Response:
-        # One that is asked once has a page of its own.
+        # A query of plain SPARQL is asked once, on a page of its own.
         dialects = [dialect for dialect in DIALECTS if dialect != "sparql"]
         return respond(queries.new(self._streams(), dialects))
 
@@ -168,8 +168,8 @@ def language_of(query: Query) -> str:
 
 
 def respond(text: str, rdf: str | None = None, status: int = 200, *, vary: bool = False) -> Response:
-    """The response with a page. `rdf` is the address of the same thing as RDF, below /trdf. Pages that `vary`
-    have an address at which others get something else."""
+    """The response with a page. `rdf` is the address of the same thing as RDF, below /trdf. `vary` is for
+    pages at whose address other clients get something else than HTML."""
     more: dict[str, str] = {} if rdf is None else {"Link": f'</trdf{rdf}>; rel="alternate"'}
     more |= {"Vary": "Accept"} if vary else {}
     headers = {**SECURITY, "Cache-Control": "no-cache", **more}

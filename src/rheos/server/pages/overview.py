@@ -16,7 +16,7 @@ LANGUAGES = {
 
 
 def overview(streams: Iterable[tuple[str, str]], queries: Iterable[tuple[str, str]]) -> str:
-    """Streams come with their kinds, queries with their languages."""
+    """The page of all streams, given with their kinds, and all queries, given with their languages."""
     return render(
         "overview",
         title="Overview",
@@ -27,5 +27,5 @@ def overview(streams: Iterable[tuple[str, str]], queries: Iterable[tuple[str, st
 
 
 def flow() -> str:
-    """The page with what flows where; its script asks for everything."""
+    """The page that shows what flows where; its script fetches all data."""
     return render("flow", title="Flow", place="/flow")

@@ -1,4 +1,4 @@
-"""The page of a query, and those on which one is written: to run on, or to be asked once."""
+"""The page of a query, and the pages on which a query is written: a continuous one, or one to ask once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rheos.server.pages.streams import Seen
 
 
 def query(name: str, text: str, language: str, seen: Seen | None = None) -> str:
-    """The page of a query. `seen` is what is in the window of the stream that it makes, if it makes one."""
+    """The page of a query. `seen` is the content of the window on the stream that the query makes, if any."""
     return render("query", title=name, text=text, language=language, languages=LANGUAGES, seen=seen)
 
 

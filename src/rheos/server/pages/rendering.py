@@ -46,5 +46,5 @@ def render(template: str, *, title: str, place: str = "", **values: object) -> s
 
 
 def failure(title: str, detail: str | None) -> str:
-    """The page of what cannot be shown."""
+    """The page that says why something cannot be shown."""
     return render("problem", title=title, detail=detail)

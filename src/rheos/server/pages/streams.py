@@ -1,5 +1,5 @@
-"""The page of a stream with what is in a window of it, that of a moment, and those of new streams and static
-data."""
+"""The page of a stream and the content of a window on it, the page of a moment, and the pages on which
+streams and static data are added."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rheos.server.pages.rendering import render
 from rheos.server.pages.terms import Term, shown
 from rheos.server.views import Content, Triple
 
-_MOMENTS = 60  # that are shown at once, the latest of the window
-_TRIPLES = 8  # of each
+_MOMENTS = 60  # that are shown at once: the latest of the window
+_TRIPLES = 8  # that are shown of each moment
 
 _EXAMPLE = """\
 PREFIX : <http://ex.org/>
@@ -35,8 +35,8 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is in a window: how many triples of how many moments, the latest of these, and the time `at` which
-    it was so. The time is None where nothing has been seen yet."""
+    """The content of a window: how many triples of how many moments, the latest moments, and the time `at`
+    which it was so. The time is None if the window has had no content yet."""
 
     stream: str
     window: str
@@ -92,5 +92,5 @@ def new(formats: Iterable[str]) -> str:
 
 
 def new_data(formats: Mapping[str, str]) -> str:
-    """The page on which static data is added: media types with their names."""
+    """The page on which static data is added. `formats` has the names of media types."""
     return render("new-data", title="Static data", place="/new-data", formats=formats)

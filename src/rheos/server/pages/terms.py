@@ -8,15 +8,15 @@ from typing import NamedTuple
 from rheos.answers.continuous import ntriples_term
 from rheos.terms import split_literal
 
-# Only these are links: a click on any other kind of address could do something.
+# Only these IRIs become links: a click on another scheme, such as `javascript:`, could run something.
 _WEB = re.compile(r"https?://[^\s]+")
 _LAST = re.compile(r"[^/#:]+[/#]?$")
 _NUMBERS = ("integer", "decimal", "double", "float")
 
 
 class Term(NamedTuple):
-    """A term in its short form. `kind` is its class in the style sheet, `title` all of it, `href` where it
-    links to, `language` the tag of a literal."""
+    """A term in its short form. `kind` is its class in the style sheet, `title` the whole term, `href` the
+    address that it links to, `language` the language tag of a literal with its @."""
 
     text: str
     kind: str
@@ -39,6 +39,6 @@ def shown(term: str) -> Term:
 
 
 def short(iri: str) -> str:
-    """The last part of an IRI, or all of it where it has no parts."""
+    """The last part of an IRI, or the whole IRI if it has no such part."""
     found = _LAST.search(iri)
     return found[0] if found else iri

@@ -1,8 +1,8 @@
-"""A receiver: a thread that keeps a connection, and puts what comes through it into a push log.
+"""A receiver: a thread that keeps a connection, and puts the messages that come through it into a push log.
 
-A message is done with only when it is on the disk; a receiver acknowledges it after that, or notes with it
-how far it is. A connection that breaks, or cannot be made, is tried again: after a second at first, and after
-at most a minute. What the other side keeps meanwhile is then fetched, so that nothing is lost by a pause.
+A receiver acknowledges a message only when it is on the disk, or writes a note about how far it has read in
+the same record. A connection that breaks, or cannot be made, is tried again: after a second at first, and
+after at most a minute. Messages that the other side has kept meanwhile are then fetched.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from rheos.sources.decoding import Decoder, Messages
 from rheos.sources.push import Note, PushLog
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before the next try
-# More bytes than this in the log that no batch has read: then nothing more is taken in.
+# If the log has more bytes than this that no batch has read, no more messages are taken.
 BACKLOG = 256 << 20
-MOST = 1000  # messages that go into the log at once
+MOST = 1000  # messages that are written to the log at once
 _LOOK = 0.1
 
 
 class Message(NamedTuple):
-    """What came at once; `time` is its own timestamp (microseconds), if it has one."""
+    """A message. `time` is its own timestamp (microseconds), if it has one."""
 
     payload: bytes
     topic: str | None = None
@@ -39,8 +39,8 @@ class Message(NamedTuple):
 
 
 class Health(NamedTuple):
-    """How a connection is: whether it stands, or `trouble` says why not; `failures` counts how often it was
-    lost or could not be made."""
+    """The state of a connection: whether it stands, and if not, `trouble` says why. `failures` counts how
+    often the connection was lost or could not be made."""
 
     connected: bool
     trouble: str | None
@@ -48,8 +48,8 @@ class Health(NamedTuple):
 
 
 class Receiver(ABC):
-    """One connection. `url` is as the user wrote it; it has no secrets. `prefix` is for blank nodes of this
-    stream."""
+    """One connection. `url` is as the user wrote it; it has no secrets. `prefix` is the prefix for the blank
+    nodes of the stream."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Receiver(ABC):
             if name not in known:
                 raise RheosError(f"{url}: unknown option {name!r}: there is {', '.join(sorted(known))}")
         self.address = self.parsed(allowed or Allowed())
-        # Without a list, what the user names is allowed, and nothing else.
+        # Without a list of allowed places, only the place that the user names is allowed.
         listed = allowed is not None and allowed.places is not None
         self.allowed = allowed if listed and allowed else Allowed.of(()).also([self.place])
         self._stopping = threading.Event()
@@ -79,35 +79,36 @@ class Receiver(ABC):
         self._failed_in_a_row = 0
         self._clock = 0
 
-    # --- what siblings say -------------------------------------------------------------------------
+    # --- what subclasses define --------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
     def known_options(cls) -> Collection[str]:
-        """The options that the configuration may have."""
+        """The names of the options that a user may give."""
 
     @abstractmethod
     def parsed(self, allowed: Allowed) -> Address:
-        """The address of the URL, if all that it says is understood; AddressError if it is not allowed."""
+        """Read the URL; returns its address. LoadError if a part of the URL is not understood, AddressError
+        if the address is not allowed."""
 
     @abstractmethod
     def receive(self) -> None:
-        """Connect, and `take` what comes until the connection ends. Call `up` when it stands. Any exception
-        is the reason why it does not."""
+        """Connect, and `take` messages until the connection ends. Call `up` when the connection stands. An
+        exception says why it does not, or why it was lost."""
 
-    def interrupt(self) -> None:  # noqa: B027  most look at `stopping` often enough
-        """Have `receive` return soon; from another thread."""
+    def interrupt(self) -> None:  # noqa: B027  most receivers look at `stopping` often enough
+        """Make `receive` return soon; called from another thread."""
 
     @property
     def place(self) -> str:
-        """The URL without what is not about the address."""
+        """The scheme, the host and the port of the URL."""
         host, port = self.address.host, self.address.port
         return f"{self.address.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     # --- from outside ------------------------------------------------------------------------------
 
     def start(self, log: PushLog, warn: Callable[[str], None]) -> None:
-        """Begin, or go on where the log's note says."""
+        """Start the thread. It goes on where the note of the log says."""
         if self._thread is not None:
             return
         self.log, self._warn = log, warn
@@ -127,25 +128,25 @@ class Receiver(ABC):
     def health(self) -> Health:
         return Health(self._connected, self._trouble, self._failures)
 
-    # --- for siblings ------------------------------------------------------------------------------
+    # --- for subclasses ----------------------------------------------------------------------------
 
     @property
     def stopping(self) -> bool:
         return self._stopping.is_set()
 
     def up(self) -> None:
-        """The connection stands."""
+        """Note that the connection stands."""
         if self._trouble is not None:
             self._warn(f"{self.url}: connected again")
         self._connected, self._trouble, self._failed_in_a_row = True, None, 0
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not if this is to stop."""
+        """Wait, but no longer than until this receiver is to stop."""
         self._stopping.wait(seconds)
 
     def take(self, messages: Sequence[Message], note: Note | None = None) -> None:
-        """Have messages in the log, with how far the receiver then is; on the disk when it returns. OSError
-        if that cannot be done. While too much waits in the log, this waits."""
+        """Write messages to the log, with a note about how far the receiver then is. They are on the disk
+        when this returns; OSError if that fails. This waits while the log has too much that is not read."""
         while self.log.backlog > BACKLOG and not self.stopping:
             self.pause(_LOOK)
         if messages or note is not None:
@@ -153,9 +154,9 @@ class Receiver(ABC):
             self.log.append(chunk.elements, bad=chunk.bad, note=note)
 
     def decoded(self, messages: Sequence[Message], blank_prefix: str | None = None) -> Chunk:
-        """The elements of messages. A label of a blank node is another node in another message, and in
-        another call, unless the prefix is given."""
-        # The clock of a stream does not go back, or what came at the same moment would be late.
+        """The elements of messages. The same label of a blank node stands for another node in another message
+        and, unless the prefix is given, in another call."""
+        # The clock must not go back, or elements that came at the same moment would be late.
         self._clock = max(self._clock, time.time_ns() // 1000)
         arrival = pa.array([self._clock] * len(messages), pa.int64())
         return self.decoder.decode(
@@ -182,7 +183,7 @@ class Receiver(ABC):
                 self.pause(self.next_pause())
 
     def _down(self, reason: str) -> None:
-        """Tell of it once, not at every try."""
+        """Note that the connection is lost. The warning is given once, not at every try."""
         if self._trouble is None:
             self._warn(f"{self.url}: {reason}; trying again until it works")
         self._connected, self._trouble = False, reason
@@ -190,6 +191,7 @@ class Receiver(ABC):
         self._failed_in_a_row += 1
 
     def next_pause(self) -> float:
-        """Twice as long each time, and not the same for all who lost the same server."""
+        """The seconds before the next try: about twice as long each time, and random, so that not all clients
+        of a lost server come back at once."""
         longest: float = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failed_in_a_row - 1, 10))
         return longest * random.uniform(0.5, 1.0)

@@ -1,7 +1,7 @@
-"""Brokers that Spark reads from: whether they can be reached, seen from the driver.
+"""Brokers: watches from the driver whether the brokers that Spark reads from can be reached.
 
-Spark retries by itself and says nothing meanwhile. So a thread tries to connect every few seconds; a broker
-that does not answer is shown in the health of its stream.
+Spark tries again by itself and reports nothing meanwhile. So a thread tries to connect every few seconds; a
+broker that does not answer is shown in the health of its stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SECONDS = 5.0
 
 
 class BrokerWatch:
-    """Watches over the brokers of a topic: one of them must be there."""
+    """Watches the brokers of a topic: at least one of them must answer."""
 
     def __init__(self, url: str, servers: str) -> None:
         self.url = url

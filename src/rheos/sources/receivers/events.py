@@ -2,8 +2,8 @@
 
     sse+http://host/events
 
-After a pause the server is told the last event that is in the log (`Last-Event-ID`), and goes on behind it,
-if it knows how. The type of an event is the topic of its message.
+After a pause the receiver sends the id of the last event that is in the log (`Last-Event-ID`), and a server
+that supports this goes on behind that event. The type of an event is the topic of its message.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Events(Receiver):
             self._exchange.close()
 
     def next_pause(self) -> float:
-        """What the server asks for counts for the first try."""
+        """The pause that the server asks for, before the first try after a failure; else the usual one."""
         usual = super().next_pause()
         return self._retry if self._retry is not None and self._failed_in_a_row <= 1 else usual
 
@@ -71,7 +71,7 @@ class Events(Receiver):
 @dataclass
 class EventParser:
     """Bytes of an event stream come in, messages go out (HTML, section 9.2.6). `last` is the id of the last
-    event that was given out."""
+    event that was complete."""
 
     last: str = ""
     retry: int | None = None
@@ -83,7 +83,7 @@ class EventParser:
 
     def feed(self, piece: bytes) -> Iterator[Message]:
         data = self._rest + piece
-        # A line feed that belongs to a carriage return may still be under way.
+        # The line feed that belongs to a carriage return at the end may come with the next bytes.
         held = data.endswith(b"\r")
         data = data[:-1] if held else data
         *lines, self._rest = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

@@ -1,4 +1,4 @@
-"""HTTP for receivers: a URL comes in, a response goes out, from no other place than is allowed."""
+"""HTTP for receivers: a URL comes in, a response goes out. Only allowed places are contacted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Exchange:
         self._connection = connection
 
     def unhurried(self) -> None:
-        """Wait for what comes as long as the other side is there."""
+        """Wait for data without a time limit, as long as the other side is there."""
         if self._connection.sock is not None:
             self._connection.sock.settimeout(None)
             self._connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -43,7 +43,7 @@ def get(url: str, headers: Mapping[str, str], options: Mapping[str, str], allowe
     origin = allowed.check(url)
     for _ in range(_MOST_REDIRECTS):
         address = allowed.check(url)
-        # Who the user is, is nobody else's business.
+        # Only the server that the user named may see the credentials, not one that it redirects to.
         known = (address.scheme, address.places) == (origin.scheme, origin.places)
         sent = {**headers, **(credentials(options) if known else {})}
         connection = connected(address, options)
@@ -73,7 +73,7 @@ def tls(options: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def credentials(options: Mapping[str, str]) -> dict[str, str]:
-    """The header that says who the user is."""
+    """The header with the credentials of the user; empty without any."""
     if "token" in options:
         return {"Authorization": f"Bearer {options['token']}"}
     if "username" in options:

@@ -2,9 +2,10 @@
 
     mqtt://host:1883/city/+/temperature      mqtts://host/city/#?version=3.1.1
 
-The session is kept by the broker while nobody is connected, under a name that the log remembers. A message is
-acknowledged when it is on the disk. One that the broker delivers again, since it has not seen that, is known
-by its number and content, and not taken twice. The levels of the topic reach the mapping.
+The broker keeps the session while nobody is connected, under a name that stands in the note of the log. A
+message is acknowledged when it is on the disk. If the broker has not seen the acknowledgement and delivers
+the message again, the message is recognised by its number and content, and not taken twice. A mapping can
+read the levels of the topic.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ SCHEMES = ("mqtt", "mqtts")
 VERSIONS = ("5", "3.1.1")
 _OPTIONS = ("username", "password", "ca", "certificate", "key")
 _KEEP_ALIVE = 30  # seconds
-_WEEK = 7 * 24 * 3600  # so long the broker keeps a session that nobody is connected to
-# The broker has at most so many messages under way (MQTT 5, section 3.1.2.11.3).
+_WEEK = 7 * 24 * 3600  # seconds that the broker keeps a session that nobody is connected to
+# How many messages may wait for an acknowledgement (MQTT 5, section 3.1.2.11.3).
 _UNDER_WAY = 100
 
 
@@ -65,7 +66,7 @@ class Mqtt(Receiver):
             (int(number), content) for number, content in note.get("stored", ())
         )
         if "client" not in note:
-            self.take([], self._note())  # known before the broker knows it
+            self.take([], self._note())  # the name is in the log before the broker gets it
         client = self._client()
         try:
             self._connect(client)
@@ -85,7 +86,7 @@ class Mqtt(Receiver):
         return {"client": self._name, "stored": list(self._stored.items())}
 
     def _store(self, client: Any) -> None:
-        """Have what came on the disk, and then tell the broker."""
+        """Write the messages that have come to the log, and then acknowledge them."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
@@ -115,7 +116,7 @@ class Mqtt(Receiver):
     def _client(self) -> Any:
         paho = _paho()
         new = self.version == "5"
-        # Another filter is another session: the broker would go on with the old one.
+        # Another filter needs another session: in the old one the broker would go on with the old filter.
         own = hashlib.blake2b(self.filter.encode(), digest_size=4).hexdigest()
         client = paho.Client(
             paho.CallbackAPIVersion.VERSION2,
@@ -155,7 +156,7 @@ class Mqtt(Receiver):
             hint = "; ?version=3.1.1 asks for that" if "rotocol" in str(reason) else ""
             self._fault = f"the broker refused the connection: {reason}{hint}"
         elif flags.session_present:
-            self.up()  # with its subscription; to subscribe again would bring retained messages again
+            self.up()  # the subscription still holds; a new one would bring retained messages again
         else:
             client.subscribe(self.filter, qos=1)
 
@@ -173,7 +174,7 @@ def _content(message: Any) -> str:
 
 
 def _check_filter(text: str, url: str) -> None:
-    """MQTT 5, section 4.7."""
+    """Raise LoadError if a text is no topic filter (MQTT 5, section 4.7)."""
     levels = text.split("/")
     wrong = not text or "\0" in text or len(text.encode()) > 65535
     wrong = wrong or any(len(level) > 1 and ("+" in level or "#" in level) for level in levels)

@@ -1,4 +1,4 @@
-"""The receiver of a URL, by its scheme; and all the receivers of an engine."""
+"""Opening receivers: the receiver of a URL by its scheme, and all receivers of an engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Receivers:
         self._brokers: dict[str, BrokerWatch] = {}
 
     def add(self, stream: str, receiver: Receiver, folder: Path, ahead: int | None) -> PushLog:
-        """Have a receiver fill a log; it begins with `start`."""
+        """Add a receiver and make the log that it fills. It begins to receive with `start`."""
         log = PushLog(folder, ahead)
         self._receptions[stream] = Reception(receiver, log)
         return log
@@ -57,7 +57,7 @@ class Receivers:
         self._brokers[stream] = BrokerWatch(url, servers)
 
     def start(self, streams: Collection[str]) -> None:
-        """Begin with those of some streams."""
+        """Start the receivers and watches of some streams."""
         for stream, (receiver, log) in self._receptions.items():
             if stream in streams:
                 receiver.start(log, self._warn)
@@ -72,7 +72,7 @@ class Receivers:
             broker.stop()
 
     def remove(self, stream: str) -> None:
-        """Have nothing left of a stream: one of this name that is made again begins anew."""
+        """Remove a stream with its log, so that a later stream of the same name begins anew."""
         reception, broker = self._receptions.pop(stream, None), self._brokers.pop(stream, None)
         if reception is not None:
             reception.receiver.stop()

@@ -1,10 +1,10 @@
-"""Polling: a URL is asked for every so often, and what is new in it is taken.
+"""Polling: a URL is asked again and again, and the new elements of each answer are taken.
 
     poll+http://host/readings.nq?every=10s
 
-Servers that know ETag or Last-Modified are only asked whether there is something new. What is new in an
-answer are the elements that were not in the one before; so a document that grows, or shows the last hour,
-brings nothing twice. Blank nodes are told apart by their labels.
+Servers that know ETag or Last-Modified are only asked whether the answer has changed. New elements are those
+that were not in the answer before, so a document that grows, or that shows the last hour, brings no element
+twice. A blank node counts as the same one if it has the same label.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Digests = npt.NDArray[np.uint64]
 
 
 class Poll(Receiver):
-    """A URL that is asked again and again."""
+    """The new elements of a URL that is asked again and again."""
 
     @classmethod
     def known_options(cls) -> Collection[str]:
@@ -58,7 +58,7 @@ class Poll(Receiver):
                     raise LoadError(f"the parameter every: {error}", self.url) from None
                 if self.every < _LEAST:
                     raise LoadError(f"the parameter every is at least 100ms, not {value}", self.url)
-        # All other parameters are the server's.
+        # All other parameters are sent to the server.
         rest = [(name, value) for name, value in given if name != "every"]
         self.target = url.partition("#")[0].partition("?")[0]
         if len(rest) == len(given):
@@ -96,7 +96,7 @@ class Poll(Receiver):
         self._new(Message(body, time=_moment(modified)), note, response.headers.get("ETag"), modified)
 
     def _new(self, message: Message, note: Mapping[str, Any], etag: str | None, modified: str | None) -> None:
-        """Take what was not in the answer before."""
+        """Take the elements that were not in the answer before."""
         chunk = self.decoded([message], self.prefix)
         columns = ["s", "p", "o"] if self.decoder_is_outside else ["s", "p", "o", "start", "time"]
         found = digests(chunk.elements, columns)
@@ -113,7 +113,8 @@ class Poll(Receiver):
 
     @property
     def decoder_is_outside(self) -> bool:
-        """True if the time of an element is not said in it, so that it is another each time."""
+        """True if the time of an element does not come from its content: then the same element has another
+        time in each answer."""
         clock = getattr(self.decoder, "clock", None)
         return clock is not None and bool(clock.is_outside)
 
@@ -124,7 +125,7 @@ class Poll(Receiver):
         return np.frombuffer(path.read_bytes(), np.uint64)
 
     def _keep(self, answer: int, found: Digests) -> None:
-        """On the disk before the log names it."""
+        """Store the digests of an answer on the disk, before the note of the log names this answer."""
         path: Path = self.log.folder / f"{_KNOWN}-{answer}"
         with path.open("wb") as file:
             file.write(found.tobytes())
@@ -133,14 +134,14 @@ class Poll(Receiver):
 
 
 def digests(elements: pa.RecordBatch, columns: Collection[str]) -> Digests:
-    """A number for each element by which it is known again."""
+    """A number for each element, by which it is recognised in a later answer."""
     table = pa.Table.from_batches([elements], ELEMENTS).select(list(columns)).to_pandas()
     found: Digests = pd.util.hash_pandas_object(table, index=False).to_numpy(np.uint64)
     return found
 
 
 def _moment(header: str | None) -> int | None:
-    """When the answer was changed, in microseconds."""
+    """The time of a Last-Modified header, in microseconds."""
     try:
         return None if header is None else int(parsedate_to_datetime(header).timestamp() * 1_000_000)
     except (ValueError, TypeError):

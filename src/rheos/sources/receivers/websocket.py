@@ -2,7 +2,8 @@
 
     ws://host/readings      wss://host/readings
 
-A WebSocket has no memory: what is sent while nobody is connected is lost, unless the server repeats it.
+A WebSocket has no memory: messages that are sent while nobody is connected are lost, unless the server
+repeats them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class WebSocket(Receiver):
         from websockets.sync.client import connect
 
         secure = self.address.scheme == "wss"
-        # With a socket of ours the library follows no redirection, which could lead anywhere.
+        # If we give the socket, the library follows no redirection, which could lead to any place.
         with (
             socket.create_connection((self.address.host, self.address.port), _SECONDS) as own,
             connect(
@@ -58,7 +59,7 @@ class WebSocket(Receiver):
 
 
 def _come(connection: Any) -> list[Message]:
-    """The messages that are there, after a short wait for the first one."""
+    """The messages that have come, after a short wait for the first one."""
     found: list[Message] = []
     while len(found) < MOST:
         try:
