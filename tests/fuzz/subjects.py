@@ -187,7 +187,7 @@ class Documents(Subject):
 
     def run(self, case: Case) -> None:
         format, data = case
-        is_document("x.nq", data)
+        is_document("x.nq", lambda: data)
         read_document(data, "x", "b", format=formats.NAMES[format])
 
 

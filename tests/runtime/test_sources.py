@@ -18,6 +18,7 @@ from rheos.runtime.state.store import Store
 from rheos.sources import frames
 from rheos.sources.base import Offset, Source
 from rheos.sources.chunks import Chunk, Header, Packed, judge, unpacked
+from rheos.sources.decoding import Decoding
 from rheos.sources.files import FileSource
 from rheos.sources.lines import read_lines
 from rheos.sources.opening import open_source
@@ -330,8 +331,23 @@ def test_quads_with_graphs_and_lines_with_times_share_an_extension(tmp_path: Pat
         f"<http://ex/g> {prov} {moment(1)} .\n<http://ex/a> <http://ex/p> <http://ex/x> <http://ex/g> .\n"
     )
     assert objects(everything(FileSource.of(tmp_path / "s.nq"))) == ["<http://ex/x>"]
+    assert objects(everything(FileSource.of((tmp_path / "s.nq").as_uri()))) == ["<http://ex/x>"]
     (tmp_path / "t.nq").write_text("rubbish\n" + line("a", "p", "y", 1))
     assert objects(everything(FileSource.of(tmp_path / "t.nq"))) == ["<http://ex/y>"]
+
+
+@pytest.mark.parametrize("more", [0, 10_000])  # the beginning of a long document is cut off somewhere
+def test_compressed_quads_have_their_time_by_a_property(more: int, tmp_path: Path) -> None:
+    graph, property = "<http://ex/g>", "<http://ex/made>"
+    lines = [f"<http://ex/a> <http://ex/p> <http://ex/{n}> {graph} .\n" for n in range(1 + more)]
+    path = tmp_path / "s.nq.gz"
+    path.write_bytes(gzip.compress(f"{graph} {property} {moment(1)} .\n{''.join(lines)}".encode()))
+    decoding = Decoding(time="property:http://ex/made")
+    found = objects(everything(FileSource.of(path, decoding=decoding)))
+    assert len(found) == 1 + more
+    path.write_bytes(gzip.compress(line("a", "p", "y", 1).encode()))
+    with pytest.raises(LoadError, match="lines have a time each"):
+        FileSource.of(path, decoding=decoding)
 
 
 def test_a_broken_document_is_one_dead_letter(tmp_path: Path) -> None:
@@ -358,6 +374,14 @@ def test_the_same_input_again_goes_on_where_it_was(tmp_path: Path) -> None:
     [segment] = tmp_path.glob("*.nq")
     with segment.open("ab") as file:
         file.write(parts[300][:10].encode())  # while it wrote a line
+    assert objects(everything(spooled(tmp_path, MANY))) == EXPECTED
+
+
+def test_a_first_line_that_was_not_copied_any_more_is_not_lost(tmp_path: Path) -> None:
+    spooled(tmp_path, MANY)
+    (tmp_path / "ended").unlink()  # it was killed
+    [segment] = tmp_path.glob("*.nq")
+    segment.write_bytes(segment.read_bytes()[:10])  # while it wrote the first line
     assert objects(everything(spooled(tmp_path, MANY))) == EXPECTED
 
 

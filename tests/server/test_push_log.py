@@ -87,6 +87,30 @@ def test_elements_without_a_time_get_the_clock_s(log: PushLog) -> None:
     assert timed["time"] == (NEW_YEAR + 1) * 1_000_000
 
 
+def test_whoever_waits_hears_why_nothing_was_written(log: PushLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bytes:
+        raise ValueError("a fault of ours")
+
+    heard: list[str] = []
+
+    def add() -> None:
+        try:
+            log.append(elements(line("a", "p", "b", 1)))
+        except ValueError as error:
+            heard.append(str(error))
+
+    monkeypatch.setattr(push._Waiting, "record", broken)
+    threads = [threading.Thread(target=add) for _ in range(3)]
+    with log._writing:  # so that all of them are written together
+        for thread in threads:
+            thread.start()
+        while len(log._pending) < 3:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert heard == ["a fault of ours"] * 3
+
+
 def test_a_record_that_was_not_finished_is_taken_away(log: PushLog) -> None:
     log.append(elements(line("a", "p", "b", 1)))
     whole = log.position

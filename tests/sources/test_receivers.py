@@ -138,6 +138,20 @@ def test_polling_by_arrival_takes_a_triple_once(tmp_path: Path) -> None:
             assert found.objects() == ["a"]
 
 
+def test_polling_waits_while_too_much_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheos.sources.receivers.base.BACKLOG", 0)
+    shown = [text("a", 1)]
+    with (
+        web(lambda path, headers: Reply(body=shown[0])) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path) as found,
+    ):
+        wait_for(lambda: len(server.requests) == 1, "the first request")
+        shown[0] = text("b", 2)
+        time.sleep(0.5)
+        assert len(server.requests) == 1  # nobody has read the first element
+        assert found.objects() == ["a"]
+
+
 def test_last_modified_is_sent_back(tmp_path: Path) -> None:
     day = "Thu, 01 Jan 2026 00:00:00 GMT"
 

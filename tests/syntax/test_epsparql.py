@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rheos.algebra.epsparql import translate_epsparql
+from rheos.algebra.printer import show
+from rheos.durations import to_xsd
 from rheos.errors import Position
 from rheos.syntax import ast, parse
 from rheos.syntax.epsparql import EpSparqlBuilder
@@ -273,6 +276,12 @@ def within(text: str) -> int | ast.Literal | None:
 )
 def test_within(text: str, expected: int | ast.Literal) -> None:
     assert within(text) == expected
+
+
+@pytest.mark.parametrize(("text", "longest"), [("2000ns", 2), ("1500ns", 1), ("1ns", 0), ("10d", 10 * DAY)])
+def test_a_pattern_lasts_no_longer_than_within(text: str, longest: int) -> None:
+    query = detecting(f"PREFIX : <http://ex/> SELECT * {{ {{ ?a :p ?b }} SEQ {{ ?c :q ?d }} WITHIN {text} }}")
+    assert f'"{to_xsd(longest)}"' in show(translate_epsparql(query, "q", "http://ex/").query)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ class EPSparqlTranslator(Translator):
             case ast.Run():
                 return self.run(element)
             case ast.Limited(_, pattern, within):
-                self.limit = self.within(within)
+                self.limit = self.within(within) if within.longest is None else within.longest
                 longest = Constant(terms.literal(to_xsd(self.limit), literals.DURATION))
                 limited = Filter(Call("<=", (Call("DURATION", ()), longest)), self.element(pattern))
                 self.limit = None

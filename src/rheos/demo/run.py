@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from rheos.server import push
 from rheos.server.config import Config, QueryConfig, StreamConfig
 from rheos.server.host import Host
 from rheos.server.pages.overview import LANGUAGES
+from rheos.server.problems import Problem
 from rheos.server.serve import served
 
 PORT = 8080
@@ -111,7 +112,9 @@ class Life:
             now = time.time_ns() // 1000
             for name, lines in city.between(reached, now).items():
                 stream = self.host.streams[name]
-                if lines and stream.log is not None:
+                if not lines or stream.log is None:
+                    continue
+                with suppress(Problem):  # a server that is behind takes nothing, and the city goes on
                     accepted = push.accept(
                         stream.log, stream.decoding, lines, NQUADS, self.host.limits.backlog
                     )

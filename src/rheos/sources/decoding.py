@@ -262,7 +262,7 @@ class RdfDecoder(Decoder):
         """The elements of a message whose format is recognised only when it is read. A message of no known
         format is read as lines, so that the errors are about lines."""
         payload = messages.payload[row].as_py() or b""
-        quads = is_document("message.nq", payload[:_SIP])
+        quads = is_document("message.nq", lambda: payload[:_SIP])
         kind = "nquads" if quads else "trig"
         if quads or self.clock.kind == "property" or b"{" in payload:
             found = self._document(messages, row, kind, moments, blank_prefix)

@@ -8,7 +8,7 @@ another clock, the time comes from there. Graphs come in the order of the docume
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 import numpy as np
@@ -31,8 +31,8 @@ _LOOKED_AT = 100
 _SIP = 1 << 16
 
 
-def is_document(path: str, head: bytes | None = None) -> bool:
-    """True if a file is a document of graphs, not lines of elements.
+def is_document(path: str, head: Callable[[], bytes]) -> bool:
+    """True if a file is a document of graphs, not lines of elements. `head` reads the beginning of the file.
 
     A file named .nq can be either: lines of elements have a literal as their fourth term, which N-Quads does
     not allow.
@@ -42,15 +42,10 @@ def is_document(path: str, head: bytes | None = None) -> bool:
         return True
     if extension != ".nq":
         return False
-    if head is None:
-        try:
-            with open(path, "rb") as file:
-                head = file.read(_SIP)
-        except OSError:
-            return False
-    lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip() and not line.startswith(b"#")]
+    text = head()
+    lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip() and not line.startswith(b"#")]
     quads = 0
-    for line in lines[:-1] if len(head) == _SIP else lines:
+    for line in lines[:-1] if len(text) >= _SIP else lines:
         try:
             quads += sum(
                 not isinstance(quad.graph_name, ox.DefaultGraph) for quad in ox.parse(line, formats.N_QUADS)

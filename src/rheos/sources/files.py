@@ -99,7 +99,7 @@ class FileSource(Source):
             self.records.format_of(path)
         elif PurePath(path.lower().removesuffix(".gz")).suffix in EXTENSIONS:
             raise LoadError("it is not RDF: the stream needs a mapping", path)
-        elif self.clock.kind == "property" and not is_document(path.removesuffix(".gz")):
+        elif self.clock.kind == "property" and not self._is_graphs(path):
             raise LoadError(
                 f"lines have a time each: only documents can have it by <{self.clock.name}>", path
             )
@@ -198,7 +198,12 @@ class FileSource(Source):
     def _is_whole(self, path: str) -> bool:
         if self.records is not None:
             return is_gzip(path) or self.records.format_of(path, beginning(path)) == "json"
-        return is_gzip(path) or is_document(path)
+        return is_gzip(path) or self._is_graphs(path)
+
+    @staticmethod
+    def _is_graphs(path: str) -> bool:
+        """True if a file, which may be compressed, is a document of graphs."""
+        return is_document(path.removesuffix(".gz"), lambda: unpacked(beginning(path), path))
 
     def _document(self, path: str, length: int) -> Iterator[Chunk]:
         with opened(path) as file:
@@ -218,7 +223,7 @@ class FileSource(Source):
             else:
                 head = data[: data.find(b"\n") + 1] or data
                 yield from self.records.lines(data, format, head, self.blank_prefix, path, at=0)
-        elif is_document(name, data[:_SIP]):
+        elif is_document(name, lambda: data[:_SIP]):
             yield read_document(data, name, self.blank_prefix, clock=self.clock)
         else:
             yield from read_chunks(data, self.blank_prefix, path, first=True)
@@ -266,6 +271,18 @@ def hidden(path: str) -> bool:
 def beginning(path: str) -> bytes:
     with opened(path) as file:
         return file.read(_SIP)
+
+
+def unpacked(head: bytes, path: str) -> bytes:
+    """What the beginning of a file says, whole lines of it if the file is compressed and goes on."""
+    if not head.startswith(_GZIP):
+        return head
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # of gzip
+    try:
+        text = unpacker.decompress(head, _SIP)
+    except zlib.error as error:
+        raise LoadError(f"it cannot be decompressed: {error}", path) from None
+    return text if unpacker.eof else text[: text.rfind(b"\n") + 1]
 
 
 def first_line(path: str) -> bytes:

@@ -155,7 +155,7 @@ class _Waiting:
     done: bool = False
     ahead: int = 0
     high: int = NEVER
-    failure: OSError | None = None
+    failure: Exception | None = None
 
     def record(self, now: int, allowed: int | None) -> bytes:
         told = [{"text": item.text, "reason": item.reason} for item in self.bad]
@@ -251,7 +251,7 @@ class PushLog:
         return waiting.ahead
 
     def _write(self, together: Sequence[_Waiting]) -> None:
-        failure = None
+        failure: Exception | None = None
         try:
             if self._file.closed:
                 raise OSError(errno.EBADF, "the stream was taken away")
@@ -263,7 +263,7 @@ class PushLog:
             self._put(records)
             self.high = max(self.high, *(waiting.high for waiting in together))
             self.note = next((w.note for w in reversed(together) if w.note is not None), self.note)
-        except OSError as error:
+        except Exception as error:  # of whatever kind, every waiting thread must hear of it
             failure = error
         for waiting in together:
             waiting.failure, waiting.done = failure, True

@@ -135,7 +135,8 @@ def _copy(stream: BufferedReader, spool: Spool, folder: Path) -> None:
     ended = folder / "ended"
     first = stream.readline()
     head = folder / _HEAD
-    if head.exists() and head.read_bytes() == first:
+    # A crash may have left the head without a copy of its line: then nothing is passed over.
+    if done >= len(first) and head.exists() and head.read_bytes() == first:
         _pass_over(stream, done - len(first))
         pending = b""
     else:

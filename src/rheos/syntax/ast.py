@@ -347,9 +347,13 @@ class Aggregation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Within(Node):
-    """`WITHIN 10d` of EP-SPARQL: microseconds, or a literal whose datatype is not resolved yet."""
+    """`WITHIN 10d` of EP-SPARQL: microseconds, or a literal whose datatype is not resolved yet.
+
+    EP-SPARQL has nanoseconds, but times are whole microseconds: `length` is rounded up, and `longest` down.
+    """
 
     length: int | Literal
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,14 @@ class EpSparqlBuilder(EventsBuilder):
 
     # --- times -------------------------------------------------------------------------------------
 
-    def within(self, length: Measure) -> int:
-        # From nanoseconds to microseconds. Aggregates look back on (end - within, end], and ends are whole
-        # microseconds: so they see the same events if the time is rounded up.
-        return -(-super().within(length) // 1_000)
+    def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, ast.Within]:
+        if isinstance(length, ast.Literal):
+            return super().within_clause(keyword, length)
+        nanoseconds = self.within(length)
+        # Aggregates look back on (end - within, end], and ends are whole microseconds: so they see the same
+        # events if the time is rounded up. A duration is at most as long if it is rounded down.
+        up, down = -(-nanoseconds // 1_000), nanoseconds // 1_000
+        return "within", ast.Within(position(keyword), up, down)
 
     def duration(self, *parts: Token) -> Measure:
         return nanoseconds(parts)

@@ -40,12 +40,12 @@ class Absent:
 class EventsBuilder(RegistrationBuilder):
     """Adds SEQ and the operators like it, runs, WITHIN, and the functions of intervals."""
 
-    def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, Any]:
+    def within_clause(self, keyword: Token, length: Measure | ast.Literal) -> tuple[str, ast.Within]:
         found = length if isinstance(length, ast.Literal) else self.within(length)
         return "within", ast.Within(position(keyword), found)
 
     def within(self, length: Measure) -> int:
-        """The time of WITHIN, in microseconds."""
+        """The time of WITHIN, in the smallest unit of the language."""
         return positive(length, "the time of WITHIN")
 
     def xsd_duration(self, text: Token) -> Measure:

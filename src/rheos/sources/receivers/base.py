@@ -147,11 +147,15 @@ class Receiver(ABC):
     def take(self, messages: Sequence[Message], note: Note | None = None) -> None:
         """Write messages to the log, with a note about how far the receiver then is. They are on the disk
         when this returns; OSError if that fails. This waits while the log has too much that is not read."""
-        while self.log.backlog > BACKLOG and not self.stopping:
-            self.pause(_LOOK)
+        self.wait_for_room()
         if messages or note is not None:
             chunk = self.decoded(messages)
             self.log.append(chunk.elements, bad=chunk.bad, note=note)
+
+    def wait_for_room(self) -> None:
+        """Wait while the log has too much that no batch has read."""
+        while self.log.backlog > BACKLOG and not self.stopping:
+            self.pause(_LOOK)
 
     def decoded(self, messages: Sequence[Message], blank_prefix: str | None = None) -> Chunk:
         """The elements of messages. The same label of a blank node stands for another node in another message

@@ -75,6 +75,7 @@ class Poll(Receiver):
             self.pause(max(0.0, self.every / 1e6 - (time.monotonic() - began)))
 
     def _ask(self) -> None:
+        self.wait_for_room()
         note = self.log.note or {}
         headers = {"Accept": "application/n-quads, application/trig, application/ld+json, */*;q=0.5"}
         for header, key in (("If-None-Match", "etag"), ("If-Modified-Since", "modified")):
