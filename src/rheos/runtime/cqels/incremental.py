@@ -1,10 +1,11 @@
-"""Incremental evaluation of CQELS-QL: a batch looks at new elements, and at those that these are linked to.
+"""Incremental evaluation of CQELS-QL: a batch looks only at new elements, and at old ones linked to them.
 
-A monotone query needs no more: its new solutions have a new element. For a query that groups, a worker keeps
-the parts of its groups between batches, each with the time until which its elements are in their windows. At
-a batch some of them leave, and these are looked at one by one. All others are there at all its ticks: they
-were put together before, for *panes* of the times at which they leave. So nothing is ever taken back from an
-aggregate. All of this is a cache: what is missing is found again from the live elements.
+A monotone query needs no more, since each of its new solutions has a new element. For a query that groups, a
+worker keeps the parts of its groups between batches, each with the time until which its elements are in their
+windows. In a batch, some parts leave; these are looked at one by one. All other parts are there at all ticks
+of the batch: they were aggregated before, for *panes* of the times at which they leave. So nothing is ever
+subtracted from an aggregate. All of this is a cache: if it is empty, everything is found again from the live
+elements.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ from rheos.sql.grouped import KeptGroups
 from rheos.sql.patterns import KEPT
 from rheos.sql.relation import INTERVAL, clause_name, nested, select
 
-# So many panes are there in a window.
+# The number of panes in a window.
 PANES = 256
-# Tables are written anew, without what has left, when they have grown by so many rows.
+# A table is written anew, without rows that have left, when it has twice as many rows as the last time that
+# it was written anew, and so many more.
 LEAST_GROWTH = 10_000
 
 FROM, UNTIL = INTERVAL

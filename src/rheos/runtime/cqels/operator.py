@@ -1,7 +1,7 @@
-"""CQELS-QL: what is new at every tick of a span of time.
+"""CQELS-QL: the new answers of a query at every tick of a span of time.
 
-What it gives depends on the elements, the static data and the span, and on nothing else. All the ticks of a
-batch are answered by one statement; the order of its joins is chosen from what there is to join.
+The answers depend only on the elements, the static data and the span. One statement answers all the ticks of
+a batch; the order of its joins depends on the sizes of the tables that it joins.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from rheos.sql.csparql import INSTANTS
 from rheos.sql.relation import clause_name
 from rheos.sql.sharding import set_shard
 
-# Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
+# If a query must look at rows tick by tick, and there are more of them than this, its batch is cut in two.
 SPREAD_ROWS = 2_000_000
 
 
