@@ -3,8 +3,7 @@
 A query ticks with every element of its streams, in the order (time, stream, arrival). A window that slides
 also ticks at the multiples of its slide, after all elements of that time. The ticks of a batch are numbered
 from 1; the number 0 stands for the last tick before the batch, and all earlier elements begin there. An
-element is in a window from the tick that it makes until the first tick at which it is too old, which another
-element makes.
+element is in a window from the tick that it makes until the first tick at which it is too old.
 
 All computations are on whole arrays, never on single elements.
 """
