@@ -5,12 +5,12 @@ evaluated for one such time, an *end*, after the other: what ended before is set
 a round of statements. There are three ways:
 
 - At once: if no rule looks for the absence of something derived, the least fixpoint of a long span of time is
-the same as end by end. Each round joins what the round before derived with everything else (semi-naive
-evaluation). - On trial: if the absence of something derived matters, the same is done, and when nothing more
-follows, everything is evaluated once more on all that was derived. If the result is the same, and no rule can
-be its own reason within one end, it is the fixpoint. Otherwise only what ends before the first difference is
-right, and the rest is done again in shorter spans. - End by end: if a rule can be its own reason within one
-end.
+  the same as end by end. Each round joins what the round before derived with everything else (semi-naive
+  evaluation).
+- On trial: if the absence of something derived matters, the same is done, and when nothing more follows,
+  everything is evaluated once more on all that was derived. If the result is the same, it is the fixpoint.
+  Otherwise only what ends before the first difference is right, and the rest is done again in shorter spans.
+- End by end: if, besides, a rule can be its own reason within one end.
 
 Between batches, the derived events stay in the buffers of the rules' streams, as long as rules can look back.
 """
