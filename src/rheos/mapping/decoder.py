@@ -40,8 +40,8 @@ _local = threading.local()
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The DuckDB of this thread. As a task has one core, its DuckDB has one thread, and the memory of one
-    core."""
+    """The DuckDB of this thread. As a task has one core, its DuckDB has one thread, and the
+    memory of one core."""
     if not hasattr(_local, "connection"):
         most = memory.of_task({}, True, os.cpu_count() or 1)
         _local.connection = duckdb.connect(
@@ -106,8 +106,8 @@ class MappedDecoder(Decoder):
         return chunk_of(_together(made), records, self.clock, place, first=first, repeats=repeats)
 
     def _rules_for(self, place: str) -> tuple[Rule, ...]:
-        """The rules for the records of a file. An RML mapping for several files says which rules are for
-        which."""
+        """The rules for the records of a file. An RML mapping for several files says which
+        rules are for which."""
         name = PurePath(place).name.removesuffix(".gz")
         sources = [None if rule.items is None else rule.items.source for rule in self.rules]
         return tuple(
@@ -119,8 +119,8 @@ class MappedDecoder(Decoder):
     def _iterated(
         self, cursor: duckdb.DuckDBPyConnection, records: Records, rules: tuple[Rule, ...]
     ) -> tuple[Records, tuple[Rule, ...]]:
-        """The records and rules. If all rules are about the items of one iterator, the items become the
-        records."""
+        """The records and rules. If all rules are about the items of one iterator, the items
+        become the records."""
         iterators = {rule.items.iterator for rule in rules if rule.items is not None}
         [iterator] = iterators if len(iterators) == 1 else [None]
         if iterator is None or records.columns is not None:
@@ -153,8 +153,8 @@ class MappedDecoder(Decoder):
 
 
 def _own_blanks(column: pa.Array, lines: Microseconds, prefix: str) -> pa.Array:
-    """Terms in which blank nodes that BNODE made are named by their message. Those of templates are so
-    already."""
+    """Terms in which blank nodes that BNODE made are named by their message. Those of
+    templates are so already."""
     made = pc.match_substring_regex(column, "^_:[lu][0-9a-f]{32}$")
     return column if not pc.any(made).as_py() else pc.if_else(made, apart(column, lines, prefix), column)
 

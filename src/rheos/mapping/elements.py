@@ -33,9 +33,9 @@ _Flags = npt.NDArray[np.bool_]
 
 
 class Triples(NamedTuple):
-    """Triples in the order of their rows: their terms, the row of each triple, and the record of each row. If
-    the clock is a field, `time` has a term for each row. `refused` are the records that have too many
-    rows."""
+    """Triples in the order of their rows: their terms, the row of each triple, and the record of
+    each row. If the clock is a field, `time` has a term for each row. `refused` are the records that
+    have too many rows."""
 
     s: pa.Array
     p: pa.Array
@@ -218,8 +218,8 @@ def _times(
 def _told(
     found: Times, rows: Microseconds, count: int, triples: Triples, faults: dict[int, str]
 ) -> tuple[Microseconds, _Flags, int]:
-    """Times of all rows, from the times that were found for some. Wrong times go to the faults of their
-    records."""
+    """Times of all rows, from the times that were found for some. Wrong times go to the
+    faults of their records."""
     times, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     times[rows] = found.microseconds
     timed[rows] = True

@@ -115,8 +115,8 @@ def _columns(cursor: duckdb.DuckDBPyConnection, records: Records, items: Items) 
 
 
 def field_of(cursor: duckdb.DuckDBPyConnection, records: Records, name: str) -> pa.Array:
-    """The term of a field of each record. If a record is an item that lacks the field, the field of the whole
-    message."""
+    """The term of a field of each record. If a record is an item that lacks the field, the field
+    of the whole message."""
     if records.columns is not None:
         column = records.columns.get(name)
         if column is None:

@@ -57,9 +57,9 @@ def name_of(key: str) -> str:
 
 
 class Fields(NamedTuple):
-    """SQL that gives the columns row, f1, f2, …. `origin` is the number of the record of each row; None if
-    each record is one row. `refused` are the numbers of the records that would have too many rows; they have
-    none."""
+    """SQL that gives the columns row, f1, f2, …. `origin` is the number of the record of each row;
+    None if each record is one row. `refused` are the numbers of the records that would have too many
+    rows; they have none."""
 
     sql: str
     origin: pa.Array | None = None

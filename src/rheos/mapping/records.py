@@ -1,8 +1,8 @@
 """Records: the payloads of messages come in, their records go out, as columns.
 
-A payload of JSON is a record, or an array of records. A payload of CSV or TSV has a line with the names of
-the columns, and then one record in each line. Anything that is no record becomes a dead letter, with the
-reason.
+A payload of JSON is a record, or an array of records. A payload of CSV or TSV has a line with the
+names of the columns, and then one record in each line. Anything that is no record becomes a dead
+letter, with the reason.
 """
 
 from __future__ import annotations
@@ -260,8 +260,8 @@ def _parse_options(format: str, handler: object = None) -> pcsv.ParseOptions:
 
 
 def _parse(texts: pa.Array, names: Sequence[str], format: str) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """The fields of lines; and the lines with a wrong number of fields, by their positions, with the
-    reason."""
+    """The fields of lines; and the lines with a wrong number of fields, by their
+    positions, with the reason."""
     wrong: list[tuple[int, str]] = []
 
     def handler(row: pcsv.InvalidRow) -> str:

@@ -1,8 +1,8 @@
 """Rules: the common form of mappings. Rows of fields come in as a view in DuckDB, triples go out.
 
-A rule is a statement over the view FIELDS, and a template for the triples of each solution. The columns of
-the view are c1, c2, …: the number of the row, then the fields in order. CONSTRUCT queries and RML become
-rules.
+A rule is a statement over the view FIELDS, and a template for the triples of each solution. The
+columns of the view are c1, c2, …: the number of the row, then the fields in order. CONSTRUCT
+queries and RML become rules.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A statement that gives the variables in `columns`, ROW first; and the template for a solution's
-    triples."""
+    """A statement that gives the variables in `columns`, ROW first; and the template for a
+    solution's triples."""
 
     fields: tuple[str, ...]
     sql: str
@@ -73,8 +73,8 @@ def rule(
     more: Sequence[str] = (),
     items: Items | None = None,
 ) -> Rule:
-    """The rule of a pattern over records. Its statement gives only the variables of the template and of
-    `more`."""
+    """The rule of a pattern over records. Its statement gives only the variables of the
+    template and of `more`."""
     compiler = Compiler(DUCKDB)
     relation = compiler.node(pattern, Context(None))
     wanted = dict.fromkeys((ROW, *more, *variables(template)))

@@ -38,8 +38,8 @@ _CHANGING = ("NOW", "RAND", "UUID", "STRUUID")
 
 
 def construct(text: str, base: str, more: Iterable[str] = ()) -> Rule:
-    """The rule of a CONSTRUCT query. Its solutions also have the variables `more`, such as the one for the
-    time."""
+    """The rule of a CONSTRUCT query. Its solutions also have the variables `more`, such as
+    the one for the time."""
     query = parse(text, "sparql")
     form = query.form
     if not isinstance(form, ast.ConstructQuery) or form.template is None:
@@ -83,8 +83,8 @@ def _refused(what: str, text: str, node: ast.Node) -> UnsupportedError:
 
 
 class _Translator(Translator):
-    """Translates a query such that each group begins with the record, and BNODE gives another node for each
-    row."""
+    """Translates a query such that each group begins with the record, and BNODE gives
+    another node for each row."""
 
     def __init__(self, names: Names, fields: tuple[str, ...]) -> None:
         super().__init__(names)
@@ -102,8 +102,8 @@ class _Translator(Translator):
 
 
 def _without_repetition(node: Node) -> Node:
-    """A simpler pattern: the join of the record with a pattern that begins with the record is that
-    pattern."""
+    """A simpler pattern: the join of the record with a pattern that begins with the
+    record is that pattern."""
     match node:
         case Join(TableScan(), right) if _begins_with_record(right):
             return right

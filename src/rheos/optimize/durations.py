@@ -171,8 +171,8 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
 
 
 def lateness(node: Node) -> int | None:
-    """How much later than its end a solution may become known: a longest run is known only when it cannot go
-    on."""
+    """How much later than its end a solution may become known: a longest run is known only
+    when it cannot go on."""
     own = node.within if isinstance(node, Runs) and node.is_late else 0
     return greatest(own, *map(lateness, below(node)))
 
@@ -184,8 +184,8 @@ def optional_bound(optional: Node, condition: Expression | None) -> int | None:
 
 
 def asked_bound(expression: Expression | None) -> int | None:
-    """The memory bound of the EXISTS in an expression: none if it asks for events, since an event of any age
-    counts."""
+    """The memory bound of the EXISTS in an expression: none if it asks for events, since an
+    event of any age counts."""
     return None if any(map(has_events, exists_in(expression))) else 0
 
 

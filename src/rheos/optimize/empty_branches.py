@@ -71,8 +71,8 @@ def prune(node: Node, statistics: Statistics) -> Node:
 
 
 def nothing(node: Node) -> Values:
-    """A pattern without solutions but with the same variables, so that the patterns around it need not
-    change."""
+    """A pattern without solutions but with the same variables, so that the patterns around
+    it need not change."""
     return Values(tuple(Variable(name) for name in sorted(in_scope(node))), ())
 
 

@@ -1,5 +1,5 @@
-"""Estimates: how many solutions a pattern may have, guessed from counts of the loaded data, to compare
-plans."""
+"""Estimates: how many solutions a pattern may have, guessed from counts of the loaded
+data, to compare plans."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ FILTERED = 0.3  # the part of the rows that a filter is assumed to leave
 
 
 def triples(pattern: TriplePattern, statistics: Statistics, bound: Set[str] = frozenset()) -> float:
-    """The number of triples that match a pattern, for one solution that already binds the variables
-    `bound`."""
+    """The number of triples that match a pattern, for one solution that already binds
+    the variables `bound`."""
 
     def is_known(term: Term) -> bool:
         return isinstance(term, Constant) or term.name in bound

@@ -108,8 +108,8 @@ def _beside(
     condition: Expression | None,
     join: Callable[[Node, Node], Node],
 ) -> list[Node]:
-    """The patterns for an optional part beside `kept`, which is one branch of the part that is not
-    optional."""
+    """The patterns for an optional part beside `kept`, which is one branch of the part
+    that is not optional."""
     if has_streams(kept):
         if isinstance(node, SeqRightJoin):
             return [replace(node, left=whole(optional), right=kept)]

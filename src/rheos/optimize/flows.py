@@ -31,8 +31,8 @@ class Size:
 
 @dataclass
 class Flow:
-    """Chooses orders of joins from the sizes of stream patterns and tables, and notes them as text for
-    people.
+    """Chooses orders of joins from the sizes of stream patterns and tables, and notes
+    them as text for people.
 
     `parts` are the queries from which the tables of static parts were filled.
     """

@@ -164,8 +164,8 @@ def _all(node: Node) -> Iterator[Node]:
 
 
 def source(window: StreamWindow) -> str:
-    """The name for what a pattern asks if it looks into a window: the graph of the stream or, in RSP-QL, the
-    window."""
+    """The name for what a pattern asks if it looks into a window: the graph of the stream or, in
+    RSP-QL, the window."""
     return window.stream if window.name is None else window_source(window.name)
 
 
@@ -203,9 +203,9 @@ def of_kept(node: Node) -> Node:
 def with_new(query: Query, matches: Matches, sources: Sequence[str], first: bool) -> Query:
     """The query with patterns for new solutions in its `Kept`.
 
-    `matches` says whether a triple pattern that asks a graph can match elements. `sources` are the graphs
-    that have elements only, and no static data. In the `first` batch, solutions of static data alone are new,
-    too.
+    `matches` says whether a triple pattern that asks a graph can match elements. `sources` are the
+    graphs that have elements only, and no static data. In the `first` batch, solutions of static
+    data alone are new, too.
     """
 
     def replaced(node: Node) -> Node:

@@ -1,9 +1,9 @@
-"""Incremental evaluation of CQELS-QL: which elements a batch must look at, and which parts of groups can be
-kept.
+"""Incremental evaluation of CQELS-QL: which elements a batch must look at, and which parts
+of groups can be kept.
 
-A new solution of a monotone query has a new element, and only elements that are linked to it can be part of
-the solution. A query that groups a monotone pattern keeps parts of its groups, and finds new parts in the
-same way.
+A new solution of a monotone query has a new element, and only elements that are linked to it can be
+part of the solution. A query that groups a monotone pattern keeps parts of its groups, and finds new
+parts in the same way.
 """
 
 from __future__ import annotations

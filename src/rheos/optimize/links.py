@@ -1,8 +1,8 @@
 """Links: by which terms the old elements of a new solution are connected with its new element.
 
-From patterns of CQELS-QL or EP-SPARQL for new solutions, this finds the places (subject or object) at which a
-new element and an old one must have the same term. Old elements that are linked to no new one need not be
-looked at.
+From patterns of CQELS-QL or EP-SPARQL for new solutions, this finds the places (subject or object) at
+which a new element and an old one must have the same term. Old elements that are linked to no new one
+need not be looked at.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _ends(pattern: TriplePattern) -> list[tuple[str, Variable]]:
 def links_of(changes: Iterable[Node]) -> Links | NotKept:
     """The links of patterns for new solutions, or why all live elements must be looked at.
 
-    A stream pattern always binds its variables. So an old element matters to a solution only if it shares a
-    term with the new element. This holds whether the old element must be present, is optional, or must be
-    absent.
+    A stream pattern always binds its variables. So an old element matters to a solution only if it
+    shares a term with the new element. This holds whether the old element must be present, is
+    optional, or must be absent.
     """
     found: set[tuple[str, str]] = set()
     for change in changes:

@@ -95,8 +95,8 @@ def spreads(node: Node) -> bool:
 
 
 def branches(node: Node) -> list[Node]:
-    """The branches of a monotone pattern: patterns without UNION whose solutions, taken together, are its
-    own."""
+    """The branches of a monotone pattern: patterns without UNION whose solutions, taken
+    together, are its own."""
     match node:
         case Union(left, right):
             return branches(left) + branches(right)

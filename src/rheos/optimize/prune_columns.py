@@ -61,8 +61,8 @@ def prune_columns(query: Query, statistics: Statistics) -> Query:
 
 
 def narrow(node: Node, needed: Names) -> Node:
-    """The pattern without variables that are not needed; the needed variables have the same values as
-    before."""
+    """The pattern without variables that are not needed; the needed variables have the
+    same values as before."""
     match node:
         case BGP() | PathPattern():
             scope = in_scope(node)

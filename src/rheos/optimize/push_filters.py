@@ -75,8 +75,8 @@ def restricted(optional: Node, condition: Expression) -> tuple[Node, Expression 
 def place(conditions: Sequence[Expression], node: Node) -> Node:
     """The node with each condition at the deepest place where it means the same.
 
-    All conditions are moved together: one at a time, a condition would have to pass the earlier ones one by
-    one.
+    All conditions are moved together: one at a time, a condition would have to pass the
+    earlier ones one by one.
     """
     sides: dict[str, list[Expression]] = {}
     for condition in conditions:
@@ -119,8 +119,8 @@ def operands_for(condition: Expression, node: Node) -> tuple[str, ...]:
 
 
 def decided_by(reads: Names, side: Node, other: Node) -> bool:
-    """Whether all variables that a condition reads have the same values in `side` as in its join with
-    `other`."""
+    """Whether all variables that a condition reads have the same values in `side` as in
+    its join with `other`."""
     return reads <= in_scope(side) and all(
         name in certain(side) or name not in in_scope(other) for name in reads
     )
@@ -137,8 +137,8 @@ def volatile(condition: Expression) -> bool:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a conjunction. In a filter, each may be tested by itself, since an error also drops the
-    row."""
+    """The parts of a conjunction. In a filter, each may be tested by itself, since an error
+    also drops the row."""
     if isinstance(condition, Call) and condition.name == "&&":
         return [part for argument in condition.arguments for part in conjuncts(argument)]
     return [condition]

@@ -1,5 +1,5 @@
-"""Sharding by a variable: cuts a query into a part that each task answers for its shard, and a merge of the
-parts.
+"""Sharding by a variable: cuts a query into a part that each task answers for its shard,
+and a merge of the parts.
 
 The hash of one of its terms decides to which shard a solution belongs. That is exact if every part of a
 pattern that mentions the variable always binds it. Then elements with other terms make no difference to the
@@ -60,8 +60,8 @@ _ZERO = Constant(literal("0", XSD + "integer"))
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A query in two parts: `part` is evaluated in each shard of a variable, `merge` on the rows of all
-    shards.
+    """A query in two parts: `part` is evaluated in each shard of a variable, `merge` on
+    the rows of all shards.
 
     The sums in the columns `exact` (numbered from 1) can be merged only if no double is among them: the
     rounding of doubles depends on the order in which they are added.

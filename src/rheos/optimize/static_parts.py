@@ -1,5 +1,5 @@
-"""Static parts: the patterns of a continuous query on static data are replaced by tables, which are filled
-apart.
+"""Static parts: the patterns of a continuous query on static data are replaced by tables,
+which are filled apart.
 
 Static data changes seldom. So these patterns are evaluated when the data changes, not with every batch. A
 join of stream patterns and static ones becomes a join with tables, one for each set of static patterns that
@@ -85,8 +85,8 @@ Part = StaticPart | Derivations
 
 
 def derivations_for(query: Query, patterns: Sequence[TriplePattern]) -> Derivations | None:
-    """The derivations that these patterns of a query could match; None if the query asks for no
-    entailment."""
+    """The derivations that these patterns of a query could match; None if the query
+    asks for no entailment."""
     schema = schema_of(query)
     if schema is None:
         return None
@@ -112,8 +112,8 @@ def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticP
 
 
 def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart, ...]]:
-    """The query with tables in the place of its static parts, and these parts; `owner` tells families
-    apart."""
+    """The query with tables in the place of its static parts, and these parts; `owner`
+    tells families apart."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
@@ -157,8 +157,8 @@ def is_plain(node: Node) -> bool:
 
 
 def _rewritten(node: Node, rewrite: Rewrite) -> Node:
-    """The node with its operand rewritten. Patterns inside EXISTS stay, because they may read the row
-    outside."""
+    """The node with its operand rewritten. Patterns inside EXISTS stay, because they may
+    read the row outside."""
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | TableScan)
@@ -183,8 +183,8 @@ def decided(conditions: Sequence[Expression], part: Node) -> list[Expression]:
 
 
 def conditions_of(node: Node) -> list[Expression]:
-    """The conditions of the filters on a pattern. Rows of a static part that fail them can be left out,
-    too."""
+    """The conditions of the filters on a pattern. Rows of a static part that fail them
+    can be left out, too."""
     return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
 
 

@@ -1,5 +1,5 @@
-"""Statistics: counts of the loaded data, by which patterns are ordered: how many triples each predicate
-has."""
+"""Statistics: counts of the loaded data, by which patterns are ordered: how many triples
+each predicate has."""
 
 from __future__ import annotations
 

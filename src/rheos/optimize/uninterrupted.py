@@ -48,8 +48,8 @@ def _absent(condition: Expression) -> str | None:
 
 
 def _joined(node: Node, absent: str) -> Node | None:
-    """The simpler join for a pattern of the form above, if the filter tests the variable `absent`; else
-    None."""
+    """The simpler join for a pattern of the form above, if the filter tests the variable
+    `absent`; else None."""
     match node:
         case EqLeftJoin(kept, SeqJoin(SeqJoin(first, between, None), last, None), None):
             inner, conditions = _bare(kept)

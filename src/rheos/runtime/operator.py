@@ -48,9 +48,9 @@ class Count(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The span of time that a query is evaluated for: after one time and up to another. `before` says how
-    much of each stream came before the query was registered. If `over` is True, all its streams have
-    ended."""
+    """The span of time that a query is evaluated for: after one time and up to another. `before`
+    says how much of each stream came before the query was registered. If `over` is True, all its
+    streams have ended."""
 
     after: int
     until: int
@@ -229,9 +229,9 @@ class Operator(ABC):
     def answers(
         self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
     ) -> Mapping[str, Answers]:
-        """What queries report for a span, by name: this query alone, or members of its family. In a shard of
-        the variable of its `sharding`, the answers are partial: `merged` puts those of all shards
-        together."""
+        """What queries report for a span, by name: this query alone, or members of its family. In
+        a shard of the variable of its `sharding`, the answers are partial: `merged` puts those of
+        all shards together."""
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
         """The answers of all shards of a variable, put together. UnmergedError if that is not possible."""

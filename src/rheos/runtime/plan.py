@@ -48,9 +48,9 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class StaticTable:
-    """A table of static data in the state store: the name of its file, how many rows it has, and how many
-    different values in each column. Its columns are c1, c2, … (tables of derivations have their own
-    names)."""
+    """A table of static data in the state store: the name of its file, how many rows it has, and
+    how many different values in each column. Its columns are c1, c2, … (tables of derivations
+    have their own names)."""
 
     file: str
     size: Size
@@ -126,8 +126,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The control data of a micro-batch: how far the streams and the queries are, and which segments are
-    live.
+    """The control data of a micro-batch: how far the streams and the queries are, and
+    which segments are live.
 
     `silent` streams and `idle` partitions have brought nothing for too long: no query waits for them, unless
     they bring something in this batch. Streams that have `ended` bring nothing after this batch. A query that

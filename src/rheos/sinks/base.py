@@ -68,16 +68,16 @@ class Batch:
         return f"{self.run}-{self.number}-{place}"
 
     def pieces(self, size: int) -> Iterator[tuple[int, pa.Table]]:
-        """The answers that were not taken, in pieces of `size` answers, each with the position of its first
-        answer. The cuts depend only on the batch, so the first piece may begin with answers that were
-        taken."""
+        """The answers that were not taken, in pieces of `size` answers, each with the position of
+        its first answer. The cuts depend only on the batch, so the first piece may begin with
+        answers that were taken."""
         for start in range(self.taken - self.taken % size, len(self), size):
             yield start, self.table.slice(start, size)
 
 
 class Notes:
-    """What a sink must remember beyond its process: a small JSON object. When `keep` returns, it is on the
-    disk."""
+    """What a sink must remember beyond its process: a small JSON object. When `keep`
+    returns, it is on the disk."""
 
     def __init__(self, content: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
         self._content = content
@@ -107,8 +107,8 @@ class Sink(ABC):
 
     @abstractmethod
     def take(self, batch: Batch, taken: Taken) -> None:
-        """Take all answers of a batch that were not taken before. When this returns, they are safe in the
-        sink."""
+        """Take all answers of a batch that were not taken before. When this returns, they
+        are safe in the sink."""
 
     def close(self) -> None:  # noqa: B027  not every sink has a connection
         """Close connections and files. A sink may be opened again."""

@@ -1,5 +1,5 @@
-"""Functions as sinks: a function gets each micro-batch of answers as a Spark DataFrame, as in Spark's
-foreachBatch.
+"""Functions as sinks: a function gets each micro-batch of answers as a Spark DataFrame, as
+in Spark's foreachBatch.
 
 A batch comes again, with the same number, if the process ended before the function returned.
 """
@@ -43,5 +43,5 @@ class CallSink(Sink):
 
 
 class FunctionError(RheosError):
-    """The function of a user has raised an OSError, which the engine would otherwise take for a passing
-    one."""
+    """The function of a user has raised an OSError, which the engine would otherwise
+    take for a passing one."""

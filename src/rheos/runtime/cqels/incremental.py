@@ -1,11 +1,11 @@
 """Incremental evaluation of CQELS-QL: a batch looks only at new elements, and at old ones linked to them.
 
-A monotone query needs no more, since each of its new solutions has a new element. For a query that groups, a
-worker keeps the parts of its groups between batches, each with the time until which its elements are in their
-windows. In a batch, some parts leave; these are looked at one by one. All other parts are there at all ticks
-of the batch: they were aggregated before, for *panes* of the times at which they leave. So nothing is ever
-subtracted from an aggregate. All of this is a cache: if it is empty, everything is found again from the live
-elements.
+A monotone query needs no more, since each of its new solutions has a new element. For a query that groups,
+a worker keeps the parts of its groups between batches, each with the time until which its elements are in
+their windows. In a batch, some parts leave; these are looked at one by one. All other parts are there at
+all ticks of the batch: they were aggregated before, for *panes* of the times at which they leave. So
+nothing is ever subtracted from an aggregate. All of this is a cache: if it is empty, everything is found
+again from the live elements.
 """
 
 from __future__ import annotations

@@ -217,8 +217,8 @@ class CqelsFamily(Family):
         return frozenset({schema_of(self.prepared.query.query)}) if asks else frozenset()
 
     def table(self, members: Sequence[str]) -> pa.Table | None:
-        """The constants of some members, each with the number of its member; None if the members do not
-        differ."""
+        """The constants of some members, each with the number of its member; None if the
+        members do not differ."""
         if not self.constants.rows:
             return None
         places = {name: number for number, name in enumerate(self.members)}
@@ -233,8 +233,8 @@ class CqelsFamily(Family):
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """The new answers: rows (member, instant, at, columns) in order, and the flow by which they were
-    found."""
+    """The new answers: rows (member, instant, at, columns) in order, and the flow by
+    which they were found."""
 
     rows: pa.Table
     flow: str = ""

@@ -56,8 +56,8 @@ def slides_of(query: CqelsQuery) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A query, or the query of a family, ready to be evaluated: with tables in the place of its static
-    parts."""
+    """A query, or the query of a family, ready to be evaluated: with tables in the place
+    of its static parts."""
 
     query: CqelsQuery
     parts: tuple[AnyPart, ...]

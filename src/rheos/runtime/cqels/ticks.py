@@ -46,8 +46,8 @@ class Arrived:
 
     @classmethod
     def of(cls, placed: pa.Table, after: int, until: int, unseen: int = 0) -> Arrived:
-        """The elements of a buffer (with their places) up to a time, without the first `unseen` of the
-        stream."""
+        """The elements of a buffer (with their places) up to a time, without the first
+        `unseen` of the stream."""
         time = placed.column("time").to_numpy()
         first = int(np.searchsorted(placed.column("place").to_numpy(), unseen, side="right"))
         last = int(np.searchsorted(time, until, side="right"))
@@ -211,8 +211,8 @@ def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
 def matching_elements(
     elements: pa.Table, patterns: Sequence[TriplePattern], entail: Entail | None = None
 ) -> Numbers:
-    """The row numbers of the elements that match one of the patterns, themselves or by a triple that they
-    entail."""
+    """The row numbers of the elements that match one of the patterns, themselves or by a
+    triple that they entail."""
     if entail is None:
         return matches(elements, patterns)
     entailed = entail(elements)

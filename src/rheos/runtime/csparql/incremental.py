@@ -189,8 +189,8 @@ class Incremental:
         memories: Mapping[str, Repeats],
         fill: str,
     ) -> None:
-        """Make the windows on old, new and all elements visible under the names that the statement `fill`
-        reads."""
+        """Make the windows on old, new and all elements visible under the names that the
+        statement `fill` reads."""
         read = set(re.findall(r"\w+", fill))
         tables, default = self.batch.tables, dict[GraphPart, list[str]]()
         held = list(found.held)
@@ -305,8 +305,8 @@ class Incremental:
         return places
 
     def forget(self, found: Found, after: int) -> None:
-        """If the table has grown much, write it anew without the rows that hold at no instant after
-        `after`."""
+        """If the table has grown much, write it anew without the rows that hold at no
+        instant after `after`."""
         rows: int = self.database.ask(f"SELECT count(*) FROM {self.name}").column(0)[0].as_py()
         if rows < 2 * found.rows + LEAST_GROWTH:
             return

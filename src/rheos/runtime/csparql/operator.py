@@ -240,8 +240,8 @@ SHOWN = ("s", "p", "o", "start", "time", "place", "graph", "element")
 
 
 class CSparqlBatch:
-    """The evaluation of queries of C-SPARQL on one batch: a table that one query has made is used by the
-    others.
+    """The evaluation of queries of C-SPARQL on one batch: a table that one query has made
+    is used by the others.
 
     `elements` are the tables (s, p, o, time, place) of the streams. They have all elements that are in a
     window at one of the instants of the batch, and may have more. `place` numbers the elements of a stream
@@ -287,8 +287,8 @@ class CSparqlBatch:
     ) -> Answers:
         """The answers at the instants with after < at <= until; in a shard, its part of them.
 
-        `earlier` says, for a query that was registered while streams flowed, how much of each stream came
-        before it.
+        `earlier` says, for a query that was registered while streams flowed, how much of each
+        stream came before it.
         """
         query, tables = evaluation.query, self.tables
         statement, matters = evaluation.statement, None

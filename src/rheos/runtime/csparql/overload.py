@@ -47,8 +47,8 @@ def answer_columns(query: CSparqlQuery, columns: tuple[str, ...]) -> tuple[str, 
 
 
 def answered(query: CSparqlQuery, found: Answers, skipped: pa.Table | None = None) -> Answers:
-    """Answers as they are reported: with errors, and with a row for each of the `skipped` instants before
-    them."""
+    """Answers as they are reported: with errors, and with a row for each of the `skipped`
+    instants before them."""
     if query.estimates:
         found = found._replace(rows=with_errors(query, found.rows))
     if not query.stretched:
@@ -65,8 +65,8 @@ def answered(query: CSparqlQuery, found: Answers, skipped: pa.Table | None = Non
 
 
 def with_errors(query: CSparqlQuery, rows: pa.Table) -> pa.Table:
-    """Rows with a column for the error of each estimate, in the place of the columns from which it is
-    computed."""
+    """Rows with a column for the error of each estimate, in the place of the columns from
+    which it is computed."""
     [part] = [window.sample / MILLION for window in query.windows if window.sample is not None]
     needs = sum(len(estimate.needs) for estimate in query.estimates)
     place = rows.num_columns - needs

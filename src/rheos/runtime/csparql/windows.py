@@ -330,8 +330,8 @@ def with_next(elements: pa.Table, terms: str = "spo") -> pa.Table:
     """Elements with the time and the place of the next element that has the same terms. `terms` are the
     columns to compare, each named by one letter.
 
-    The terms are first made one number, or several if one is too small: to sort strings takes many times as
-    long.
+    The terms are first made one number, or several if one is too small: to sort strings
+    takes many times as long.
     """
     time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
     keys: list[Times] = []

@@ -1,8 +1,8 @@
 """Compaction: many small segments become one, in a Spark job beside the batches.
 
-A stream that flows slowly leaves a small segment with every batch. When there are many, a Spark job of its
-own merges them, while batches go on. The first batch after that reads the merged segment instead of the small
-ones.
+A stream that flows slowly leaves a small segment with every batch. When there are many, a Spark job
+of its own merges them, while batches go on. The first batch after that reads the merged segment
+instead of the small ones.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Compaction:
                 return
 
     def applied(self, segments: Mapping[str, Segments]) -> dict[str, Segments]:
-        """The segments, with the merged one in the place of those from which it was made, if a merge is
-        done."""
+        """The segments, with the merged one in the place of those from which it was made,
+        if a merge is done."""
         found = dict(segments)
         if self._thread is not None and not self._thread.is_alive():
             self._thread = None

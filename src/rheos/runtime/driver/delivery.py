@@ -63,8 +63,8 @@ class Delivery:
     # --- for the loop --------------------------------------------------------------------------------
 
     def recover(self, done: int) -> None:
-        """Begin, or begin again, after batch `done`. Entries of later batches are deleted: these were never
-        done."""
+        """Begin, or begin again, after batch `done`. Entries of later batches are deleted:
+        these were never done."""
         with self._changed:
             for entry in list(self._outbox.entries()):
                 if entry.number > done:

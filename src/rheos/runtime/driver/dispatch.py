@@ -1,5 +1,5 @@
-"""Dispatch: runs a micro-batch as one Spark job, and puts the reports of its tasks together into one
-result."""
+"""Dispatch: runs a micro-batch as one Spark job, and puts the reports of its tasks
+together into one result."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ TASK_TRIPLES = 5_000_000
 
 @dataclass(slots=True)
 class Collected:
-    """The results of all tasks of a batch. `files` are those of the state store that are not needed any
-    more."""
+    """The results of all tasks of a batch. `files` are those of the state store that are
+    not needed any more."""
 
     progress: dict[str, Progress] = field(default_factory=dict)
     letters: list[DeadLetter] = field(default_factory=list)
@@ -127,8 +127,8 @@ class Dispatch:
 
     @cached_property
     def _settings(self) -> dict[str, str]:
-        """The settings of Spark. They do not change, and to ask for them takes hundreds of calls to the
-        JVM."""
+        """The settings of Spark. They do not change, and to ask for them takes hundreds
+        of calls to the JVM."""
         return dict(self.session.sparkContext.getConf().getAll())
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
@@ -141,9 +141,9 @@ class Dispatch:
         return known
 
     def _static(self, plan: Plan) -> Shipped:
-        """The broadcast of the static graphs that queries need as a whole: as they are, or with what they
-        entail by some schemas. Large graphs are cut down to the triples that the patterns of the queries can
-        match."""
+        """The broadcast of the static graphs that queries need as a whole: as they are, or with what
+        they entail by some schemas. Large graphs are cut down to the triples that the patterns of
+        the queries can match."""
         needed = plan.graphs
         if not needed:
             return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))

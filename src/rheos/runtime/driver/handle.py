@@ -97,9 +97,9 @@ class Handle:
         self._callbacks.append(callback)
 
     def to(self, sink: str, *, limit: int = LIMIT, full: Full = "stop", **options: str) -> Handle:
-        """Send all further answers to a sink: a file, `DIR/`, `parquet:DIR`, `kafka://…`, `mqtt://…`,
-        `http://…`; docs/sinks.md has all of them and their options. In names of options, write `__` for a
-        dot.
+        """Send all further answers to a sink: a file, `DIR/`, `parquet:DIR`, `kafka://…`,
+        `mqtt://…`, `http://…`; docs/sinks.md has all of them and their options. In names of
+        options, write `__` for a dot.
 
         Up to `limit` bytes wait for a sink that takes nothing. Beyond that, the query is stopped; with
         `full="drop"`, further answers to this sink are dropped instead, with a warning and a count.
@@ -169,9 +169,9 @@ class Handle:
 
     @property
     def plan(self) -> str:
-        """How a query of CQELS-QL was last evaluated: the order of its joins, with the expected number of
-        rows of each. Empty before the first batch, and for the other languages, where DuckDB orders the
-        joins."""
+        """How a query of CQELS-QL was last evaluated: the order of its joins, with the expected
+        number of rows of each. Empty before the first batch, and for the other languages, where
+        DuckDB orders the joins."""
         return self._registry.flow(self.name)
 
     def report(self, report: Report) -> None:
@@ -212,8 +212,8 @@ class Handle:
             )
 
     def reads(self, stream: str | None) -> bool:
-        """Whether the query needs a stream to exist. Streams that it reads without naming them may come and
-        go."""
+        """Whether the query needs a stream to exist. Streams that it reads without naming
+        them may come and go."""
         if not self.registered.operator.names_streams:
             return any(named == stream for named, _ in self.named)
         return stream in self.registered.streams

@@ -1,5 +1,5 @@
-"""Where a run keeps its state: the state store, which all machines reach, and a folder on the driver's
-disk."""
+"""Where a run keeps its state: the state store, which all machines reach, and a folder
+on the driver's disk."""
 
 from __future__ import annotations
 

@@ -202,8 +202,8 @@ class Loop:
         return self.finished.is_set()
 
     def stop(self) -> None:
-        """Stop. The batch that runs is either completed, or leaves nothing behind as if it had never
-        begun."""
+        """Stop. The batch that runs is either completed, or leaves nothing behind as if
+        it had never begun."""
         self._stopping.set()
         if threading.get_ident() == self._batch_thread:
             # A subscriber calls it from inside a batch, and Spark would wait for that batch for ever.
@@ -527,8 +527,8 @@ class Loop:
     # --- the clock on the wall ---------------------------------------------------------------------
 
     def _look_after(self) -> None:
-        """As long as streams flow: when one has fallen silent, or a bounded topic has ended, ask for a
-        batch."""
+        """As long as streams flow: when one has fallen silent, or a bounded topic has
+        ended, ask for a batch."""
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
                 self.ask_for_batch()

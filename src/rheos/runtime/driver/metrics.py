@@ -108,9 +108,9 @@ class SinkMetrics:
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """The metrics of an engine: streams by their IRI, queries by their name, and sinks by the name of their
-    query. `static_milliseconds` is how long it took to fill tables of static data when some were last filled.
-    `batches` counts the batches since the streams were last started; `batch_times` has the durations of all
-    batches."""
+    query. `static_milliseconds` is how long it took to fill tables of static data when some were last
+    filled. `batches` counts the batches since the streams were last started; `batch_times` has the
+    durations of all batches."""
 
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
     queries: dict[str, QueryMetrics] = field(default_factory=dict)

@@ -164,8 +164,8 @@ class Registry:
         ]
 
     def removed(self) -> set[str]:
-        """The names of the queries that were removed since the last call. Other queries may have them by
-        now."""
+        """The names of the queries that were removed since the last call. Other queries
+        may have them by now."""
         with self._lock:
             found, self._removed = self._removed, set()
             return found
@@ -196,8 +196,8 @@ class Registry:
                 self._version = next(self._versions)
 
     def behind(self, stream: str) -> tuple[set[str], list[Handle]]:
-        """A stream together with all streams that are derived from it, and the queries that read one of
-        these."""
+        """A stream together with all streams that are derived from it, and the queries
+        that read one of these."""
         with self._lock:
             streams, found = {stream}, list[Handle]()
             while more := [

@@ -1,5 +1,5 @@
-"""The sinks of all queries: takes the answers of a batch from the loop, and gives them to a delivery per
-sink."""
+"""The sinks of all queries: takes the answers of a batch from the loop, and gives them to
+a delivery per sink."""
 
 from __future__ import annotations
 

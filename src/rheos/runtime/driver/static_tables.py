@@ -97,8 +97,8 @@ class StaticTables:
         return {name: table for name, (_, table) in needed.items()}
 
     def _guilty(self, family: Family | None, part: Part, limit: float | None) -> int | None:
-        """The number of the family's member whose constants alone make the table fail; None if there is
-        none."""
+        """The number of the family's member whose constants alone make the table fail;
+        None if there is none."""
         if family is None or len(family.rows) < 2 or constants_of(family, part) is None:
             return None
         with within(limit):

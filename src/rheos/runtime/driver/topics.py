@@ -1,5 +1,5 @@
-"""The Kafka topics of a run: which partitions they have, whether Spark names them, and where bounded ones
-end."""
+"""The Kafka topics of a run: which partitions they have, whether Spark names them, and
+where bounded ones end."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class Topics:
         return frozenset(n for n, ends in self._ends.items() if reached(offsets, self._topics[n].topic, ends))
 
     def _note_ends(self) -> None:
-        """Note where bounded topics end: where they ended when the run first began, which is kept in a
-        file."""
+        """Note where bounded topics end: where they ended when the run first began,
+        which is kept in a file."""
         try:
             found = json.loads(self._file.read_text())
         except FileNotFoundError:

@@ -41,8 +41,8 @@ class Stream:
 
 
 class Watch:
-    """Notes when each stream last had elements, and which streams are `silent` and which partitions
-    `idle`."""
+    """Notes when each stream last had elements, and which streams are `silent` and
+    which partitions `idle`."""
 
     def __init__(self, streams: Mapping[str, Stream]) -> None:
         self.streams = streams
@@ -54,8 +54,8 @@ class Watch:
         self._begun = self._since = time.monotonic()
 
     def heard(self, before: Mapping[str, Progress], after: Mapping[str, Progress]) -> int:
-        """Note the progress of the streams before and after a batch. The result is how many elements were
-        read."""
+        """Note the progress of the streams before and after a batch. The result is how many
+        elements were read."""
         now = time.monotonic()
         total = 0
         for name, progress in after.items():

@@ -94,8 +94,8 @@ class Mistaken(Exception):
 
 
 def check(names: str, together: Sequence[Registered]) -> None:
-    """Refuse queries that read one another's streams in a circle, if it is not defined what follows from
-    them."""
+    """Refuse queries that read one another's streams in a circle, if it is not defined
+    what follows from them."""
     rules = {q.name: q.operator for q in together if isinstance(q.operator, EPSparqlOperator)}
     if len(rules) < len(together):
         raise RheosError(f"these queries read one another's streams in a circle: {names}")
@@ -154,8 +154,8 @@ def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bo
 
 
 def new_nodes(template: Sequence[TriplePattern], pattern: TriplePattern) -> frozenset[str]:
-    """The variables of a pattern that are new blank nodes in every triple of the templates that matches
-    it."""
+    """The variables of a pattern that are new blank nodes in every triple of the
+    templates that matches it."""
     made = [triple for triple in template if could_match([triple], pattern)]
     return frozenset(
         asked.name
@@ -207,9 +207,9 @@ def _failed_at(part: Derived) -> int:
 
 @dataclass
 class Leaf:
-    """The table of the events that match a pattern: s, p, o, starting, ending, and the round in which an
-    event was derived, or 0 if it was there before. `makers` are the rules of the circle that may derive such
-    events."""
+    """The table of the events that match a pattern: s, p, o, starting, ending, and the round in which
+    an event was derived, or 0 if it was there before. `makers` are the rules of the circle that may
+    derive such events."""
 
     table: str
     pattern: TriplePattern
@@ -312,8 +312,8 @@ class Fixpoint:
         self._find(rule, after, None)
 
     def changed(self, rule: Rule, after: int, until: int) -> int:
-        """Find the new solutions of a rule that have an event of the last round. The result is their
-        number."""
+        """Find the new solutions of a rule that have an event of the last round. The
+        result is their number."""
         leaves = enumerate(self._numbered[rule.name], start=1)
         derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
         if not derived:
@@ -390,8 +390,8 @@ class Fixpoint:
         )
 
     def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
-        """The table of the events that match a pattern. Patterns that differ only in their variables share
-        it."""
+        """The table of the events that match a pattern. Patterns that differ only in their
+        variables share it."""
         detection = rule.detection
         times = detection.memory, rule.after, tuple(sorted(rule.unseen.items()))
         asked = detection.derivations

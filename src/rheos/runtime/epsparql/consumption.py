@@ -146,9 +146,9 @@ CHOICES = {"recent": recent, "chronological": chronological}
 
 
 def in_turn(stage: Stage) -> str:
-    """The solutions of both sides in one order: left ones by their end, right ones by their start. Each has
-    the number of left solutions up to it that agree with it (`ended`), and the place of the last of these
-    (`last`)."""
+    """The solutions of both sides in one order: left ones by their end, right ones by their start.
+    Each has the number of left solutions up to it that agree with it (`ended`), and the place of the
+    last of these (`last`)."""
     keys = [f"k{at}" for at in range(1, len(stage.shared) + 1)]
     lefts = [f"{column} AS {key}" for column, key in zip(stage.shared_columns("left"), keys, strict=True)]
     rights = [f"{column} AS {key}" for column, key in zip(stage.shared_columns("right"), keys, strict=True)]
@@ -177,8 +177,8 @@ def fitting(stage: Stage) -> str:
 
 
 def first_unused(fits: pa.Table) -> pa.Table:
-    """The chosen pairs, from all pairs that fit, which are in order of the right side and then of the
-    left."""
+    """The chosen pairs, from all pairs that fit, which are in order of the right side
+    and then of the left."""
     used, chosen, done = set[int](), list[tuple[int, int]](), 0
     for first, second in zip(*(fits.column(name).to_pylist() for name in ("first", "second")), strict=True):
         if second != done and first not in used:
@@ -215,8 +215,8 @@ def side_statement(
     static: frozenset[str],
     dialect: Dialect,
 ) -> EPSparqlStatement | None:
-    """The statement for the solutions of one side of a sequence that end in a batch; None if there can be
-    none."""
+    """The statement for the solutions of one side of a sequence that end in a batch; None
+    if there can be none."""
     stage = detection.stages[number - 1]
     pattern = present(stage.pattern(side), events, static)
     new = all_patterns(change for branch in branches(pattern) for change in completed(branch))
@@ -247,8 +247,8 @@ _UNBOUND = f"{_ESCAPE}2"
 
 
 def as_elements(rows: pa.Table) -> pa.Table:
-    """Solutions in the form of stream elements, so that they are kept as these are: all terms joined in
-    `s`."""
+    """Solutions in the form of stream elements, so that they are kept as these are: all
+    terms joined in `s`."""
     terms = []
     for column in rows.columns[2:]:
         safe = pc.replace_substring(column, _ESCAPE, f"{_ESCAPE}0")

@@ -65,6 +65,6 @@ def remembers(bound: int | None) -> str:
 
 
 def up_to(bound: int) -> str:
-    """A bound on a length of time in words. One that is a microsecond short of a millisecond means "less
-    than"."""
+    """A bound on a length of time in words. One that is a microsecond short of a
+    millisecond means "less than"."""
     return f"less than {duration(bound + 1)}" if bound % 1_000 == 999 else f"at most {duration(bound)}"

@@ -1,7 +1,7 @@
 """Numbers: the values of terms that are all short numbers of one datatype.
 
-They are computed once for each event. Otherwise a statement would parse the numbers again for each pair of
-events.
+They are computed once for each event. Otherwise a statement would parse the numbers again
+for each pair of events.
 """
 
 from __future__ import annotations

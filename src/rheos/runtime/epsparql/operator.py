@@ -218,8 +218,8 @@ class EPSparqlOperator(Operator):
         return bool(self.matching(template))
 
     def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
-        """The numbers of the patterns that a triple of a template could match; with entailment, all
-        numbers."""
+        """The numbers of the patterns that a triple of a template could match; with
+        entailment, all numbers."""
         if self.derivations is not None:
             return frozenset(range(1, len(self.patterns) + 1))
         found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
@@ -240,8 +240,8 @@ class EPSparqlOperator(Operator):
         return max((found.time for found in ends.values()), default=None)
 
     def remembered(self, events: pa.Table, after: int) -> pa.Table:
-        """The events without those that are too old for this query, and live only because others need
-        them."""
+        """The events without those that are too old for this query, and live only
+        because others need them."""
         if self.memory is None:
             return events
         return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))

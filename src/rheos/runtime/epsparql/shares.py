@@ -26,9 +26,9 @@ Places = tuple[
 
 
 def shared_places(rules: Sequence[EPSparqlOperator]) -> tuple[Places, ...] | None:
-    """For the patterns of each rule, the place of the term that decides to which task an event goes. None if
-    there is no such term; with entailment there is none, as an entailed triple may have it in another
-    place."""
+    """For the patterns of each rule, the place of the term that decides to which task an event
+    goes. None if there is no such term; with entailment there is none, as an entailed triple may
+    have it in another place."""
     if any(rule.derivations is not None for rule in rules):
         return None
     for chosen in itertools.product(*(sorted(variables(rule)) for rule in rules)):

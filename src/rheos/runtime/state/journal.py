@@ -12,8 +12,8 @@ and in a folder on the driver's disk, which is the folder of the store if the st
     emitted             how many bytes of which batch have gone out on each channel
     spark/              Structured Streaming's own: which elements are in which batch
 
-A batch whose N.json is there is never evaluated again. All files that N.json names are in the store before
-it.
+A batch whose N.json is there is never evaluated again. All files that N.json names are
+in the store before it.
 
 If a channel writes to a file, N.json has the length of that file before the batch. After a crash the file is
 cut back to that length, and the output of the batch is written again, the same to the byte.

@@ -1,5 +1,5 @@
-"""The outbox of a sink: the answers that the sink has not taken yet, one file of the state store for each
-batch.
+"""The outbox of a sink: the answers that the sink has not taken yet, one file of the
+state store for each batch.
 
     sinks/NAME/BATCH-ROWS-BYTES.arrow    the answers of a batch, written before the batch is done
     sinks/NAME/notes.json                notes of the sink, and how many answers of the first batch it has

@@ -203,8 +203,8 @@ def seen_before(times: Microseconds, turns: Microseconds, count: int) -> Microse
 
 
 def _late(time: int, high: int, complete: int, lateness: int) -> str:
-    """Why an element is late: for its own partition, or because the stream was complete without this
-    partition."""
+    """Why an element is late: for its own partition, or because the stream was complete
+    without this partition."""
     from rheos.answers.continuous import time_text
 
     told = f"late: its time is {time_text(time)}, the stream is already "

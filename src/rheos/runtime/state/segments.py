@@ -1,8 +1,8 @@
 """Segments: immutable Arrow files that hold the live elements of a stream.
 
-A segment is sorted by time. Its live elements are a slice, so no file is ever written again: a batch adds
-segments, and forgets those of which no later instant can see an element. The driver knows only names and
-bounds.
+A segment is sorted by time. Its live elements are a slice, so no file is ever written again: a
+batch adds segments, and forgets those of which no later instant can see an element. The driver
+knows only names and bounds.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class Segments:
         return Segments(self.dropped + gone, tuple(file for file in kept if file.rows), dropped_graphs)
 
     def replaced(self, names: Set[str], by: Segment) -> Segments:
-        """The segments with one file in the place of the files with these names, from which it was made.
-        Elements of these that were dropped since then are at the beginning of the new file, and are skipped
-        there."""
+        """The segments with one file in the place of the files with these names, from which it was
+        made. Elements of these that were dropped since then are at the beginning of the new file,
+        and are skipped there."""
         found = [file for file in self.files if file.name in names]
         if not found:
             return self

@@ -131,9 +131,9 @@ def evaluate(
 
 @dataclass
 class MicroBatch:
-    """The evaluation of queries in one batch. Each query comes after those whose streams it reads. `known`
-    says up to which time each stream that flows is complete; the streams that queries make are added to
-    it."""
+    """The evaluation of queries in one batch. Each query comes after those whose streams it
+    reads. `known` says up to which time each stream that flows is complete; the streams that
+    queries make are added to it."""
 
     queries: Sequence[Registered]
     families: Sequence[Family]

@@ -54,8 +54,8 @@ def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks:
 class Database:
     """A cursor of a DuckDB database. Temporary tables and views are gone when the cursor is closed.
 
-    `view` and `put` only note a view or an Arrow table. The cursor gets it when a statement without a plan
-    reads it.
+    `view` and `put` only note a view or an Arrow table. The cursor gets it when a statement
+    without a plan reads it.
     """
 
     def __init__(

@@ -94,8 +94,8 @@ class Ends:
     runs: Runs = field(default_factory=Runs)
 
     def take_in(self, elements: pa.Table, first: int, last: int, database: Database) -> None:
-        """Add the elements that have come since the last call; `first` is the place of the first live
-        element."""
+        """Add the elements that have come since the last call; `first` is the place of the
+        first live element."""
         begin = max(0, self.last + 1 - first)
         if last - first + 1 > begin:
             new = elements.slice(begin, last - first + 1 - begin)
@@ -132,8 +132,8 @@ class Index:
 
 
 def terms_of(links: Links, new: Iterable[pa.Table], database: Database) -> dict[str, Hashes]:
-    """The terms, by column, of which an old element must have one to be linked to a new element: as
-    hashes."""
+    """The terms, by column, of which an old element must have one to be linked to a new
+    element: as hashes."""
     wanted: dict[str, list[Hashes]] = {}
     for elements in new:
         for place, other in links:

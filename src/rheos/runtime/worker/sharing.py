@@ -65,8 +65,8 @@ class Share:
         return all(operator.due(part.after, part.until) for part in self.spans(span, buffers))
 
     def spans(self, span: Span, buffers: Mapping[str, Buffer]) -> list[Span]:
-        """A span cut into as many parts as there are tasks, each with about the same number of new
-        elements."""
+        """A span cut into as many parts as there are tasks, each with about the same
+        number of new elements."""
         new = np.sort(
             np.concatenate([buffer.times_between(span.after, span.until) for buffer in buffers.values()])
         )

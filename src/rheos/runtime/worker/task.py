@@ -236,8 +236,8 @@ def arrived(rows: Sequence[Mapping[str, Any]], store: Store) -> dict[str, Arriva
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The segments that a shard has made for a stream, and the time from which on the shard needs that
-    stream."""
+    """The segments that a shard has made for a stream, and the time from which on the
+    shard needs that stream."""
 
     made: Segments
     needed: int
@@ -296,8 +296,8 @@ class Written:
         return f"{self.control.run}{self.control.batch}"
 
     def _accepted(self, stream: str, arrivals: Arrivals, late: Sequence[int]) -> list[Segment]:
-        """The segments of the accepted elements of chunks. Small chunks that follow one another become one
-        segment."""
+        """The segments of the accepted elements of chunks. Small chunks that follow one another
+        become one segment."""
         store, files, small = self.control.store, list[Segment](), list[pa.Table]()
 
         def together() -> None:
@@ -317,9 +317,9 @@ class Written:
         return [file for file in files if file.rows]
 
     def whole(self) -> dict[str, Segments]:
-        """The live segments of each stream, before any are dropped: those of before, those that reading tasks
-        have written, one for small chunks that follow one another, and one for the elements that a query
-        made."""
+        """The live segments of each stream, before any are dropped: those of before, those that
+        reading tasks have written, one for small chunks that follow one another, and one for the
+        elements that a query made."""
         control, outcome = self.control, self.outcome
         found: dict[str, Segments] = {}
         for stream in outcome.needed:
@@ -348,8 +348,8 @@ class Written:
         return found
 
     def states(self) -> dict[str, Segments]:
-        """What operators keep between batches, as segments: new ones where it has changed, else those of
-        before."""
+        """What operators keep between batches, as segments: new ones where it has changed,
+        else those of before."""
         found = {}
         for name, elements in self.outcome.states.items():
             before = self.control.segments.get(name, Segments())

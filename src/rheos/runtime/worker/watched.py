@@ -1,9 +1,9 @@
 """The process that evaluates, and the one that watches over it.
 
-A Python worker of Spark does not evaluate queries itself. It forks a child that does, and the child says
-which query it evaluates at the moment. The parent ends a child that goes on when its time is up, that takes
-too much memory, or that has crashed. Another child then does the batch again, without the query of that
-moment.
+A Python worker of Spark does not evaluate queries itself. It forks a child that does, and the child
+says which query it evaluates at the moment. The parent ends a child that goes on when its time is
+up, that takes too much memory, or that has crashed. Another child then does the batch again, without
+the query of that moment.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Lost(NamedTuple):
 
 @dataclass
 class Child:
-    """A process that evaluates, as its parent sees it. `has` are the keys of the data that it was sent, by
-    kind."""
+    """A process that evaluates, as its parent sees it. `has` are the keys of the data that
+    it was sent, by kind."""
 
     pid: int
     connection: Connection
@@ -78,8 +78,8 @@ class Child:
         return cls(pid, ours)
 
     def send(self, work: bytes, shipped: Mapping[str, tuple[str, Callable[[], bytes]]]) -> None:
-        """Send work to the child, and before that the data that the work needs and the child does not
-        have."""
+        """Send work to the child, and before that the data that the work needs and the
+        child does not have."""
         for kind, (key, data) in shipped.items():
             if self.has.get(kind) != key:
                 self.connection.send(("keep", (kind, key, data())))
@@ -87,8 +87,8 @@ class Child:
         self.connection.send(("work", work))
 
     def watch(self, limit: float | None, memory: int) -> list[pa.RecordBatch] | Lost | Exception:
-        """Wait for the rows of the child; or why the child ended, or the error that it had when it read its
-        input."""
+        """Wait for the rows of the child; or why the child ended, or the error that it had
+        when it read its input."""
         rows: list[pa.RecordBatch] = []
         names: tuple[str, ...] = ()
         began = time.monotonic()

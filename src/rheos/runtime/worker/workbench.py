@@ -1,5 +1,5 @@
-"""The workbench of a micro-batch: the database, the live elements and the static tables that operators
-use."""
+"""The workbench of a micro-batch: the database, the live elements and the static tables
+that operators use."""
 
 from __future__ import annotations
 
