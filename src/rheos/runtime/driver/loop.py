@@ -347,8 +347,7 @@ class Loop:
         self._failing = {}
         for name, reason in failing.items():
             self._stop_query(handles[name], reason)
-        # Members that were evaluated one by one in this batch may be together again; deferred ones may not
-        # yet.
+        # Members that were evaluated one by one in this batch may be together again, except deferred ones.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
         late = self.limit is not None and self.busy_for > self.limit
@@ -483,7 +482,7 @@ class Loop:
                 self.journal.emit(number, channel, said.get(channel, b""), target)
 
     def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
-        """After a crash, write the output of the last batch again; nothing follows it."""
+        """After a crash, write the output of the last batch again. A file is cut back before that."""
         for channel, target in self._targets().items():
             if target is not None:
                 self.journal.emit_again(number, channel, lengths.get(channel), target)
