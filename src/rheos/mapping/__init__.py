@@ -1,4 +1,4 @@
-"""Mappings: what makes elements of records that are not RDF. A file or a text comes in, a decoder goes out.
+"""Mappings: turn records that are not RDF into elements. A file or a text comes in, a decoder goes out.
 
 A mapping is a CONSTRUCT query over the fields of a record (`.rq`), RML (`.rml.ttl`) or a JSON-LD context
 (`.jsonld`). All but the last become rules, which DuckDB runs on many records at once.
@@ -22,14 +22,14 @@ from rheos.sources.decoding import Decoder
 
 __all__ = ["KINDS", "Mapping", "mapped"]
 
-# The kinds of mappings by the ends of their files' names.
+# The kinds of mappings, by the extensions of their files.
 KINDS = {".rq": "construct", ".sparql": "construct", ".rml.ttl": "rml", ".rml": "rml", ".jsonld": "context"}
 FORMATS = {"json": "json", "ndjson": "json", "jsonl": "json", "csv": "csv", "tsv": "tsv"}
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """The text of a mapping, its kind, and what it is called in messages."""
+    """The text of a mapping, its kind, and its name in messages."""
 
     text: str
     kind: str = "construct"
@@ -37,7 +37,7 @@ class Mapping:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Mapping:
-        """The mapping in a file, whose name says its kind."""
+        """The mapping in a file; the extension of the file says its kind."""
         name = os.fspath(path)
         kind = next((KINDS[end] for end in KINDS if name.lower().endswith(end)), None)
         if kind is None:
@@ -52,14 +52,14 @@ class Mapping:
 
     @classmethod
     def of(cls, text: str, name: str = "the mapping") -> Mapping:
-        """The mapping that somebody wrote, whose text shows its kind."""
+        """The mapping with a text, which shows its kind."""
         if text.lstrip()[:1] in ("{", "["):
             return cls(text, "context", name)
         return cls(text, "rml" if "http://w3id.org/rml/" in text else "construct", name)
 
 
 def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str | None, base: str) -> Decoder:
-    """The decoder of a stream with a mapping. RheosError says what is wrong with that, and where."""
+    """The decoder of a stream with a mapping. RheosError if the mapping is wrong; it says what, and where."""
     given = mapping if isinstance(mapping, Mapping) else Mapping.read(mapping)
     chosen = FORMATS.get((format or "json").lower())
     if chosen is None:

@@ -1,7 +1,8 @@
-"""JSON-LD contexts as mappings: records of plain JSON come in, with a context they are RDF.
+"""JSON-LD contexts as mappings: with a context, records of plain JSON are RDF.
 
-All records of a chunk are read as one document, each as a named graph, whose name is the record's number. If
-that fails, they are read one by one, so that only those at fault are dead letters.
+All records of a chunk are read as one document, in which each record is a named graph with the record's
+number as its name. If that fails, halves of the chunk are read, and halves of these, so that only the wrong
+records become dead letters.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _GRAPH = "urn:rheos:record:"
 
 @dataclass(frozen=True, slots=True)
 class ContextDecoder(Decoder):
-    """Records of JSON with a context, which is JSON text."""
+    """Decodes records of JSON with a context, which is given as JSON text."""
 
     context: str
     clock: Clock
@@ -58,7 +59,7 @@ class ContextDecoder(Decoder):
         told = [BadLine(int(records.line[row]), records.text(row), reason) for row, reason in bad.items()]
         every = np.arange(len(records))
         good = np.setdiff1d(every, np.array(list(bad), np.int64))
-        # A record is one row. Those that cannot be read have been told already.
+        # Each record is one row. Records that cannot be read are dead letters already.
         kept = _only(records, good, told)
         place_of = np.full(len(records), -1)
         place_of[good] = np.arange(len(good))
@@ -69,7 +70,7 @@ class ContextDecoder(Decoder):
     def _quads(
         self, records: Records, rows: np.ndarray[tuple[int], np.dtype[np.int64]], bad: dict[int, str]
     ) -> bytes:
-        """The N-Quads of some records, each in a graph of its number; those at fault go to `bad`."""
+        """The N-Quads of some records, each in a graph named by its number. Wrong records go to `bad`."""
         texts = records.texts.take(pa.array(rows)).to_pylist()
         try:
             return self._read(list(zip(rows, texts, strict=True)))
@@ -90,7 +91,7 @@ class ContextDecoder(Decoder):
 
 
 def context_of(text: str, name: str) -> str:
-    """The context in a text: that of a document with @context, or the text itself."""
+    """The context in a text: the value of @context in a document, or the whole text."""
     if is_too_deep(text.encode()):
         raise LoadError(TOO_DEEP, name)
     try:
@@ -114,7 +115,7 @@ def context_of(text: str, name: str) -> str:
 def _terms(
     text: bytes, records: Records, blank_prefix: str
 ) -> tuple[pa.Array, pa.Array, pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The terms of N-Quads in the order of their records, and the record of each."""
+    """The terms of N-Quads in the order of their records, and the record of each quad."""
     parsed = parse_trusted(split_lines(text), QUADS)
     s, p, o, graph = parsed.terms
     inside = pc.fill_null(pc.starts_with(graph, f"<{_GRAPH}"), False)
@@ -129,7 +130,7 @@ def _terms(
 
 
 def _numbered(s: pa.Array, o: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """With numbers as the labels of blank nodes: those of pyoxigraph are others each time."""
+    """Terms with numbers as labels of blank nodes: pyoxigraph invents other labels each time."""
     terms = pa.concat_arrays([s, o])
     blanks = pc.starts_with(terms, "_:")
     if pc.any(blanks).as_py():

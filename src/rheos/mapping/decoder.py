@@ -1,7 +1,7 @@
 """The decoder of a stream with a CONSTRUCT or an RML mapping: messages come in, a chunk goes out.
 
-Payloads become records, records rows of fields, rows solutions of the mapping's rules, and these elements:
-each step for all records at once, in a DuckDB of this process.
+Payloads become records, records become rows of fields, rows become solutions of the mapping's rules, and
+solutions become elements. Each step handles all records at once, in a DuckDB of this process.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _local = threading.local()
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The DuckDB of this thread. A task has one core, and so has its DuckDB, with that core's memory."""
+    """The DuckDB of this thread. As a task has one core, its DuckDB has one thread, and the
+    memory of one core."""
     if not hasattr(_local, "connection"):
         most = memory.of_task({}, True, os.cpu_count() or 1)
         _local.connection = duckdb.connect(
@@ -105,7 +106,8 @@ class MappedDecoder(Decoder):
         return chunk_of(_together(made), records, self.clock, place, first=first, repeats=repeats)
 
     def _rules_for(self, place: str) -> tuple[Rule, ...]:
-        """The rules about the records of a file. RML that reads several says which is about which."""
+        """The rules for the records of a file. An RML mapping for several files says which
+        rules are for which."""
         name = PurePath(place).name.removesuffix(".gz")
         sources = [None if rule.items is None else rule.items.source for rule in self.rules]
         return tuple(
@@ -117,7 +119,8 @@ class MappedDecoder(Decoder):
     def _iterated(
         self, cursor: duckdb.DuckDBPyConnection, records: Records, rules: tuple[Rule, ...]
     ) -> tuple[Records, tuple[Rule, ...]]:
-        """If all rules are about the items of one iterator, these are the records."""
+        """The records and rules. If all rules are about the items of one iterator, the items
+        become the records."""
         iterators = {rule.items.iterator for rule in rules if rule.items is not None}
         [iterator] = iterators if len(iterators) == 1 else [None]
         if iterator is None or records.columns is not None:
@@ -136,7 +139,7 @@ class MappedDecoder(Decoder):
             solutions, rows = solutions.take(order), rows[order.to_numpy()]
         s, p, o, number = instantiated(rule.template, solutions, records, origin, blank_prefix)
         record = rows if origin is None else numbers_of(origin)[rows]
-        if rule.items is None:  # RML's blank nodes with labels are those of the whole stream
+        if rule.items is None:  # in RML, a blank node with a label is the same in the whole stream
             lines = records.line[record][number]
             s, o = (_own_blanks(column, lines, blank_prefix) for column in (s, o))
         time = None
@@ -150,7 +153,8 @@ class MappedDecoder(Decoder):
 
 
 def _own_blanks(column: pa.Array, lines: Microseconds, prefix: str) -> pa.Array:
-    """With the blank nodes that BNODE made named by their message; those of templates are already."""
+    """Terms in which blank nodes that BNODE made are named by their message. Those of
+    templates are so already."""
     made = pc.match_substring_regex(column, "^_:[lu][0-9a-f]{32}$")
     return column if not pc.any(made).as_py() else pc.if_else(made, apart(column, lines, prefix), column)
 

@@ -1,7 +1,7 @@
 """Elements of mapped records: triples of rows and a clock come in, elements and dead letters go out.
 
-An element has the time of its row, or else the one of its record. A record is a set of triples, however many
-rows of it say the same.
+An element has the time of its row, or else the time of its record. A record is a set of triples: several rows
+of it may give the same triple, which then counts once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _Flags = npt.NDArray[np.bool_]
 
 
 class Triples(NamedTuple):
-    """Triples in the order of their rows: the terms, the row of each, and the record of each row. `time` is a
-    term for each row, if the clock is a field. The records of `refused` have too many rows."""
+    """Triples in the order of their rows: their terms, the row of each triple, and the record of
+    each row. If the clock is a field, `time` has a term for each row. `refused` are the records that
+    have too many rows."""
 
     s: pa.Array
     p: pa.Array
@@ -52,8 +53,8 @@ def instantiated(
     origin: pa.Array | None,
     prefix: str,
 ) -> tuple[pa.Array, pa.Array, pa.Array, Microseconds]:
-    """The triples of all solutions in their order, and the number of the solution of each. A blank node of
-    the template is another one for each."""
+    """The triples of all solutions in their order, and for each triple the number of its solution. A blank
+    node of the template is a new one for each solution."""
     count = solutions.num_rows
     columns: list[tuple[pa.Array, ...]] = []
     formed: list[_Flags] = []
@@ -69,7 +70,8 @@ def instantiated(
     if not columns or not count:
         nothing = pa.array([], pa.string())
         return nothing, nothing, nothing, np.empty(0, np.int64)
-    # What is the n-th triple of the m-th solution stands at n * count + m; its turn is m * width + n.
+    # In the columns, the n-th triple of the m-th solution is at n * count + m. In the result it is at m *
+    # width + n.
     order = np.arange(len(template) * count).reshape(len(template), count).T.ravel()
     flags = np.stack(formed).T.ravel()
     if not flags.all():
@@ -80,8 +82,8 @@ def instantiated(
 
 
 def _labels(solutions: pa.Table, records: Records, origin: pa.Array | None) -> pa.Array:
-    """What tells solutions apart: the line of the record, and the solution's number among its message's; of
-    items, that of the item."""
+    """Labels that tell solutions apart: the line of the record, and the number of the solution in its message
+    or, with items, the number of the item."""
     rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
     record = rows if origin is None else numbers_of(origin)[rows]
     line = pa.array(records.line[record]).cast(pa.string())
@@ -129,7 +131,8 @@ def _iri(column: pa.Array) -> pa.Array:
 
 
 def _graphs(record: Microseconds, moment: Microseconds) -> pa.Array | None:
-    """The triples of a record are a graph; None if each record has one."""
+    """The graph column of elements in which the triples of a record, at one time, are one graph. None if each
+    such graph has only one triple."""
     goes_on = (record[1:] == record[:-1]) & (moment[1:] == moment[:-1])
     if not goes_on.any():
         return None
@@ -139,15 +142,15 @@ def _graphs(record: Microseconds, moment: Microseconds) -> pa.Array | None:
 def chunk_of(
     triples: Triples, records: Records, clock: Clock, place: str, *, first: bool, repeats: bool = False
 ) -> Chunk:
-    """The chunk of the triples of records. The records of which nothing is taken are dead letters. One row
-    `repeats` triples if it can say the same twice."""
+    """The chunk with the triples of records. Records that give no element are dead letters. `repeats` is True
+    if one row can give the same triple twice."""
     rows = len(triples.record)
     faults = dict.fromkeys(triples.refused, TOO_MANY)  # by record
     times, timed, without_zone = _times(triples, records, clock, faults)
     kept = timed[triples.row] if rows else np.empty(0, bool)
     if triples.refused:
         kept &= ~np.isin(triples.record[triples.row], np.array(triples.refused))
-    if clock.kind == "own":  # it says when, and is not what is said
+    if clock.kind == "own":  # this triple gives the time, and is no element itself
         kept &= ~numbers_of(pc.equal(triples.p, f"<{GENERATED_AT}>")).astype(bool)
     for record in np.unique(triples.record[np.flatnonzero(~timed)]) if rows else ():
         faults.setdefault(int(record), NO_TIME + _hint(clock))
@@ -181,7 +184,7 @@ def _hint(clock: Clock) -> str:
 def _times(
     triples: Triples, records: Records, clock: Clock, faults: dict[int, str]
 ) -> tuple[Microseconds, _Flags, int]:
-    """The time of each row, whether it has one, and how many had no zone."""
+    """The time of each row, whether it has one, and how many times had no zone."""
     rows = len(triples.record)
     outside, missing = outside_times(records.messages, clock)
     if outside is not None:
@@ -201,7 +204,7 @@ def _times(
             timed[row] = False
     if timed.all():
         return times, timed, without_zone
-    # Rows without a time have that of their record, if it has only one.
+    # Rows without a time get the time of their record, if the record has only one.
     low = np.full(len(records), np.iinfo(np.int64).max)
     high = np.full(len(records), np.iinfo(np.int64).min)
     there = np.flatnonzero(timed)
@@ -215,7 +218,8 @@ def _times(
 def _told(
     found: Times, rows: Microseconds, count: int, triples: Triples, faults: dict[int, str]
 ) -> tuple[Microseconds, _Flags, int]:
-    """Times of some rows as times of all; what is wrong goes to the faults of records."""
+    """Times of all rows, from the times that were found for some. Wrong times go to the
+    faults of their records."""
     times, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     times[rows] = found.microseconds
     timed[rows] = True
@@ -241,7 +245,7 @@ def _may_equal(one: Term, other: Term) -> bool:
 
 
 def _distinct(triples: Triples, index: Microseconds, times: Microseconds) -> Microseconds:
-    """The first of those triples of a record that are the same, at the same time."""
+    """The triples without repetitions: of equal triples of a record at the same time, only the first."""
     chosen = pa.array(index)
     rows = triples.row[index]
     columns = [pa.array(triples.record[rows]), pa.array(times[rows])]

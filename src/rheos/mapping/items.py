@@ -1,7 +1,7 @@
 """Items of RML: records, an iterator and paths come in, rows of terms go out as SQL.
 
-An iterator finds items in a record, and the paths of references find values in an item. One that finds many
-gives a row for each.
+An iterator finds items in a record, and the paths of references find values in an item. A path that finds
+several values gives a row for each.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _found(cursor: duckdb.DuckDBPyConnection, records: Records, iterator: JsonPa
 
 
 def item_fields(cursor: duckdb.DuckDBPyConnection, records: Records, items: Items) -> Fields:
-    """The fields of items: the number of the item, and what each path finds in it."""
+    """The fields of items: the number of the item, and the value that each path finds in it."""
     if records.columns is not None:
         return Fields(_columns(cursor, records, items))
     found = _found(cursor, records, items.iterator)
@@ -76,7 +76,7 @@ def item_fields(cursor: duckdb.DuckDBPyConnection, records: Records, items: Item
     sql = f"SELECT number, item, {extracted} AS found FROM {_ITEMS}"
     for at, path in enumerate(many):
         values = f"CAST(json_extract(item, {DUCKDB.string(path.sql)}) AS VARCHAR[])"
-        # What finds nothing leaves the row without a value.
+        # A path that finds nothing leaves one row without a value.
         several = f"CASE WHEN len({values}) > 0 THEN {values} ELSE [NULL] END"
         sql = f"SELECT *, unnest({several}) AS m{at} FROM ({sql})"
     row, result = "number", origin if items.iterator is not None else None
@@ -115,7 +115,8 @@ def _columns(cursor: duckdb.DuckDBPyConnection, records: Records, items: Items) 
 
 
 def field_of(cursor: duckdb.DuckDBPyConnection, records: Records, name: str) -> pa.Array:
-    """The term of a field of each record; of one that is an item without it, that of the whole message."""
+    """The term of a field of each record. If a record is an item that lacks the field, the field
+    of the whole message."""
     if records.columns is not None:
         column = records.columns.get(name)
         if column is None:

@@ -1,11 +1,11 @@
 """Fields of JSON records: texts and the names of fields come in, rows of terms go out as SQL.
 
-A field is a key, or the keys on the way to a value, joined by `_`; characters that a variable cannot have
-are `_` too. So `?room_name` is {"room_name": …} or else {"room": {"name": …}}. An array gives a row for each
-of its items; several arrays, a row for each combination.
+The name of a field is a key, or all keys on the way to a value, joined by `_`. Characters that a variable
+cannot have are `_`, too. So `?room_name` is {"room_name": …} or else {"room": {"name": …}}. An array gives a
+row for each of its items; several arrays give a row for each combination of items.
 
-Without arrays all values are extracted by one expression. With arrays, it goes level by level: the values of
-a key are extracted, spread over rows if they are arrays, and their keys come next.
+Without arrays, one expression extracts all values. With arrays, the work goes level by level: the values of a
+key are extracted, and spread over rows if they are arrays; then come the keys inside these values.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from rheos.mapping.values import json_term
 from rheos.sql.duckdb import DUCKDB
 
 TEXTS, SPREAD = "texts", "spread"
-# Arrays of one record can be combined in more ways than any machine could bear.
+# The arrays of one record can have more combinations than any machine can hold.
 MOST_ROWS = 100_000
 TOO_MANY = f"the arrays of the record have more than {MOST_ROWS:,} combinations"
-# Keys of other characters, or with escapes, are looked for in the data.
+# If a chunk has keys with other characters or with escapes, its keys are looked for in the data.
 _ODD_KEY = r'\\|"[^"]*[^A-Za-z0-9_"][^"]*"\s*:'
 _STRING = r'"(?:[^"\\]|\\.)*"\s*:?'
 _NOT_IN_NAMES = re.compile(r"\W")
-# A name with more parts has too many ways to be split: then too the keys are looked for.
+# A name with more parts can be split into keys in too many ways: then, too, keys are looked for in the data.
 _MOST_PARTS = 5
 
 
 @dataclass
 class _Level:
-    """The keys under a value, and the fields that the value itself is, in the order of preference."""
+    """A value in the records: the levels of the keys under it, and the number of the column that holds it."""
 
     keys: dict[str, _Level] = field(default_factory=dict)
     number: int = 0
@@ -52,13 +52,14 @@ class _Level:
 
 
 def name_of(key: str) -> str:
-    """A key as a part of a variable's name."""
+    """A key, in the form that it has in the name of a variable."""
     return _NOT_IN_NAMES.sub("_", key)
 
 
 class Fields(NamedTuple):
-    """SQL that gives the columns row, f1, f2, …, and the number of the record that each row comes from; None
-    if each record is one row. Records with too many rows have none: `refused` are their numbers."""
+    """SQL that gives the columns row, f1, f2, …. `origin` is the number of the record of each row;
+    None if each record is one row. `refused` are the numbers of the records that would have too many
+    rows; they have none."""
 
     sql: str
     origin: pa.Array | None = None
@@ -66,7 +67,7 @@ class Fields(NamedTuple):
 
 
 def json_fields(cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Sequence[str]) -> Fields:
-    """The fields of JSON texts, which must be right."""
+    """The fields of JSON texts, which must be valid."""
     cursor.register(TEXTS, pa.table([pa.array(np.arange(len(texts))), texts], ["row", "text"]))
     keys = _keys(cursor, texts, fields)
     paths = {name: list(_paths(name, keys)) for name in fields}
@@ -78,12 +79,14 @@ def json_fields(cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Sequ
 def _keys(
     cursor: duckdb.DuckDBPyConnection, texts: pa.Array, fields: Iterable[str]
 ) -> Mapping[str, list[str]] | None:
-    """The keys of the records by their names in variables, if these are not the same."""
+    """The keys of the records, by the form that they have in names of variables. None if all keys are the
+    same as this form, and need not be looked for."""
     many = any(name.count("_") >= _MOST_PARTS for name in fields)
     if not many and not pc.any(pc.match_substring_regex(texts, _ODD_KEY)).as_py():
         return None
     found: dict[str, list[str]] = {}
-    # Every string is matched as a whole, so that none is cut in its middle; those before a colon are keys.
+    # Every string is matched as a whole, so that no match begins inside a string. Strings before a colon are
+    # keys.
     strings = (
         f"SELECT DISTINCT unnest(regexp_extract_all(text, {DUCKDB.string(_STRING)})) AS key FROM {TEXTS}"
     )
@@ -94,7 +97,7 @@ def _keys(
 
 
 def _paths(name: str, keys: Mapping[str, list[str]] | None) -> Iterator[tuple[str, ...]]:
-    """The ways of keys that a name may stand for, those with the fewest keys first."""
+    """The sequences of keys that a name may stand for, the shortest first."""
     ways: list[list[tuple[tuple[str, ...], str]]] = [[((), name)]]
     found: list[tuple[str, ...]] = []
     while ways:
@@ -164,15 +167,16 @@ def _by_level(
 
 
 def _shortened(table: pa.Table, column: str) -> pa.Table:
-    """The table without the texts of objects whose keys nobody wants any more: each row would have a copy."""
+    """The table with `{}` for objects whose keys are extracted already. Otherwise each row that is spread
+    would have a copy of their texts."""
     values = table[column].combine_chunks()
     short = pc.if_else(pc.starts_with(values, "{"), "{}", values)
     return table.set_column(table.column_names.index(column), column, short)
 
 
 def _spread(cursor: duckdb.DuckDBPyConnection, table: pa.Table, column: str, refused: list[int]) -> pa.Table:
-    """The table with a row for each item of the arrays in a column, also of arrays in these. An empty array
-    is no value. Records that would have too many rows go to `refused`."""
+    """The table with a row for each item of the arrays in a column, and of arrays in these. An empty array
+    gives a row without a value. Records that would have too many rows go to `refused`."""
     while pc.any(pc.starts_with(table[column], "[")).as_py():
         cursor.register(SPREAD, table)
         length = f"CASE WHEN starts_with({column}, '[') THEN json_array_length({column}) ELSE 1 END"
@@ -191,7 +195,7 @@ def _spread(cursor: duckdb.DuckDBPyConnection, table: pa.Table, column: str, ref
 
 
 def _first(values: Sequence[str]) -> str:
-    """The first of some values that is there."""
+    """SQL for the first of some values that is not NULL."""
     if len(values) == 1:
         return values[0]
     return f"coalesce({', '.join(values)})" if values else DUCKDB.null

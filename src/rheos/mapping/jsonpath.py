@@ -1,4 +1,4 @@
-"""JSONPath: an expression of a mapping comes in, its steps go out, and the text that DuckDB understands.
+"""JSONPath: translates an expression of a mapping into the form that DuckDB understands.
 
 Names, indexes and wildcards are understood: `$.a.b`, `$['a b']`, `$.a[0]`, `$.a[*]`, `$.*`; and a name alone.
 Filters, slices and descendants are refused.

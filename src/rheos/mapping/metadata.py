@@ -1,9 +1,9 @@
-"""What is known of a message beside its payload, as fields: names come in, columns of terms go out.
+"""Metadata: what is known of a message beside its payload, as fields. Names come in, columns of terms go out.
 
     ?_topic  ?_topic1 ?_topic2 …  ?_key  ?_time  ?_arrival  ?_line
 
-The topic and its levels (between slashes), the key as text, the message's timestamp, when it came, and its
-number.
+These are the topic and its levels (between slashes), the key as text, the timestamp of the message, the time
+at which it arrived, and its number.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _column(messages: Messages, lines: Microseconds, name: str) -> pa.Array:
             return _literal(pc.binary_join_element_wise(text, "Z", ""), "dateTime")
         case "_line":
             return _literal(pa.array(lines).cast(pa.string()), "integer")
-    # There are few topics, however many messages.
+    # There are few different topics, even for many messages.
     topics = pc.dictionary_encode(batch.column("topic"))
     level = int(name.removeprefix("_topic"))
     levels = [
@@ -60,7 +60,7 @@ def _literal(texts: pa.Array, datatype: str | None = None) -> pa.Array:
 
 
 def _text(keys: pa.Array) -> pa.Array:
-    """Keys as text; one that is not UTF-8 is none."""
+    """Keys as text; NULL for a key that is not UTF-8."""
     try:
         texts = keys.cast(pa.string())
         texts.validate(full=True)

@@ -1,7 +1,7 @@
 """Times of mapped records: a column of terms comes in, microseconds since 1970 go out.
 
 A time is an xsd:dateTime; or its text, also with a space for the T; or a number that counts from 1970:
-seconds, or if there are too many for that, milliseconds, microseconds or nanoseconds.
+seconds or, if the number is too large for that, milliseconds, microseconds or nanoseconds.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ _NUMBER = (
     rf'^"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"(?:\^\^<{XSD}(?:integer|decimal|double|long|int)>)?$'
 )
 _SPACED = r'^"([0-9-]{10}) ([0-9])'
-# A count of seconds below this is before the year 5138; and so on.
+# Numbers below this are seconds: that is before the year 5138. The bounds of the other units are in
+# proportion.
 _MOST = 1e11
 NO_TIME = "the record gives no time"
 
 
 def read(terms: pa.Array) -> Times:
-    """The time of each term. What is NULL has none."""
+    """The time of each term. NULL gives no time."""
     if terms.null_count:
         there = np.flatnonzero(terms.is_valid().to_numpy(zero_copy_only=False))
         found = read(terms.take(pa.array(there)))

@@ -1,7 +1,8 @@
-"""Records: the payloads of messages come in, and what each record is goes out, as columns.
+"""Records: the payloads of messages come in, their records go out, as columns.
 
-A payload of JSON is a record, or an array of them; one of CSV or TSV has a line with the names of the columns
-and then a record a line. What is no record is sorted out here, with the reason.
+A payload of JSON is a record, or an array of records. A payload of CSV or TSV has a line with the
+names of the columns, and then one record in each line. Anything that is no record becomes a dead
+letter, with the reason.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from rheos.sources.times import Microseconds
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _QUOTING: dict[str, Literal[0, 3]] = {"csv": csv.QUOTE_MINIMAL, "tsv": csv.QUOTE_NONE}
 _TEXTS = "payloads"
-_SHOWN = 10_000  # characters of a record that a dead letter has
+_SHOWN = 10_000  # characters of a record that a dead letter shows at most
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records in their order: `origin` is the place of the message of each, `line` its number for dead
-    letters. They are JSON `texts`, or the `columns` of a table by their names."""
+    """Records in their order. `origin` is the position of each record's message, `line` the number of the
+    record in dead letters. Records are JSON (`texts`), or rows of a table (`columns`, by their names)."""
 
     messages: Messages
     origin: Microseconds
@@ -48,12 +49,12 @@ class Records:
         return len(self.origin)
 
     def text(self, row: int) -> str:
-        """What a record says, for a dead letter."""
+        """The text of a record, for a dead letter."""
         return str(self.texts[row].as_py())[:_SHOWN]
 
 
 def json_records(cursor: duckdb.DuckDBPyConnection, messages: Messages, *, spread: bool = True) -> Records:
-    """The records of payloads that are JSON. The items of an array are records, if they shall be `spread`."""
+    """The records of JSON payloads. With `spread`, each item of an array is a record."""
     bad: list[BadLine] = []
     texts, kept = _texts(messages, bad)
     deep = too_deep(texts)
@@ -70,7 +71,7 @@ def json_records(cursor: duckdb.DuckDBPyConnection, messages: Messages, *, sprea
     right = valid.combine_chunks().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(~right):
         message = int(kept[row])
-        if messages.text(message).strip():  # an empty message says nothing, as an empty line does
+        if messages.text(message).strip():  # an empty message is ignored, as an empty line is
             bad.append(
                 BadLine(int(messages.lines[message]), messages.text(message), _fault(texts[row].as_py()))
             )
@@ -82,7 +83,7 @@ def json_records(cursor: duckdb.DuckDBPyConnection, messages: Messages, *, sprea
 
 
 def _texts(messages: Messages, bad: list[BadLine]) -> tuple[pa.Array, Microseconds]:
-    """The payloads that are UTF-8, and their places."""
+    """The payloads that are UTF-8, and their positions."""
     payload = pc.fill_null(messages.payload, b"")
     every = np.arange(len(messages))
     try:
@@ -105,7 +106,7 @@ def _decoded(payload: bytes) -> str | None:
 
 
 def _fault(text: str) -> str:
-    """Why a text is no JSON."""
+    """Why a text is not JSON."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -119,7 +120,7 @@ def _fault(text: str) -> str:
 def _items(
     cursor: duckdb.DuckDBPyConnection, texts: pa.Array, kept: Microseconds
 ) -> tuple[pa.Array, Microseconds]:
-    """The items of those texts that are arrays, and the other texts, in their order."""
+    """The texts in their order, with the items of arrays in the place of the arrays."""
     begins = pc.starts_with(pc.utf8_ltrim(texts, " \t\r\n"), "[")
     while pc.any(begins).as_py():
         cursor.register(_TEXTS, pa.table([texts, pa.array(kept), begins], ["text", "kept", "is_array"]))
@@ -131,13 +132,13 @@ def _items(
 
 
 def table_records(messages: Messages, format: str) -> Records:
-    """The records of payloads that are CSV or TSV."""
+    """The records of payloads of CSV or TSV."""
     bad: list[BadLine] = []
     payloads = messages.payload.to_pylist()
     heads = [_head(payload) for payload in payloads]
     parts: list[Records] = []
     start = 0
-    while start < len(payloads):  # neighbours with the same columns are one table
+    while start < len(payloads):  # payloads in a row that have the same header are read as one table
         end = start + 1
         while end < len(payloads) and heads[end] == heads[start]:
             end += 1
@@ -191,8 +192,8 @@ def _table(
     bad: list[BadLine],
     skipped_lines: int = 0,
 ) -> Records | None:
-    """The records in the lines of bodies, whose columns have the names in `head`. Before each body, so many
-    lines of its message were skipped."""
+    """The records in the lines of bodies, with the names of columns in `head`. `skipped_lines` says how many
+    lines of its message come before each body."""
     ended = pc.binary_join_element_wise(pc.fill_null(bodies, b""), b"", b"\n")
     counts = numbers_of(pc.count_substring(ended, b"\n").cast(pa.int64()))
     lines = pc.split_pattern(pa.array([all_bytes(ended)], pa.binary()), b"\n").flatten()[:-1]
@@ -239,7 +240,7 @@ def _blank(texts: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _names(head: bytes, format: str) -> list[str]:
-    """The names of columns as variables have them; ValueError if they have none."""
+    """The names of columns, as names of variables. ValueError if two columns have the same name."""
     text = head.decode("utf-8-sig", errors="replace").strip("\r\n")
     if not text.strip():
         return []
@@ -259,7 +260,8 @@ def _parse_options(format: str, handler: object = None) -> pcsv.ParseOptions:
 
 
 def _parse(texts: pa.Array, names: Sequence[str], format: str) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """The fields of lines, and those lines, by their places, that have another number of them."""
+    """The fields of lines; and the lines with a wrong number of fields, by their
+    positions, with the reason."""
     wrong: list[tuple[int, str]] = []
 
     def handler(row: pcsv.InvalidRow) -> str:

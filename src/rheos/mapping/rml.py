@@ -25,13 +25,14 @@ _ABSOLUTE = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 
 
 def rml_rules(text: str, name: str, base: str) -> tuple[Rule, ...]:
-    """The rules of a mapping. `base` goes before relative IRIs where a triples map has no other."""
+    """The rules of a mapping. `base` stands before relative IRIs if a triples map has no base of its own."""
     found = enumerate(read_rml(text, name))
     return tuple(made for number, item in found for made in _rules(item, number, name, base))
 
 
 def _rules(found: TriplesMap, number: int, name: str, base: str) -> Iterable[Rule]:
-    """The triples with references to many values are a rule each: others would be repeated for each value."""
+    """The rules of a triples map. Each triple with a reference to several values is a rule of its own: in a
+    common rule, the other triples would be repeated for each value."""
     single = [triple for triple in found.triples if not any(item.many for item in _references(triple))]
     several = [[triple] for triple in found.triples if triple not in single]
     for triples in [single, *several]:
@@ -62,14 +63,14 @@ def _rule(found: TriplesMap, number: int, triples: Sequence[Triple], name: str, 
 
 
 class _Builder:
-    """Makes expressions of term maps, and gives each a variable."""
+    """Turns term maps into expressions, and gives each expression a variable."""
 
     def __init__(self, variables: dict[JsonPath, Variable], base: str, stream: str, new: str) -> None:
         self.variables = variables
         self.expressions: dict[Expression, Variable] = {}
         self._base = base
         self._stream = Constant(terms.literal(stream))
-        self._new = Variable(new)  # a blank node that is another one for each item
+        self._new = Variable(new)  # a blank node that is a new one for each item
 
     def term(self, term: TermMap) -> Term:
         if term.constant is not None and not isinstance(term.constant, ox.BlankNode):
@@ -100,7 +101,7 @@ class _Builder:
             return self._text(term)
         [reference] = term.references
         value = self.variables[reference]
-        # A number of JSON with a fraction is an xsd:double in RML.
+        # In RML, a JSON number with a fraction is an xsd:double.
         decimal = Call("=", (Call("DATATYPE", (value,)), Constant(f"<{XSD}decimal>")))
         return Call("IF", (decimal, Call(f"{XSD}double", (value,)), value))
 
@@ -125,7 +126,7 @@ class _Builder:
         return parts[0] if len(parts) == 1 else Call("CONCAT", tuple(parts))
 
     def _iri(self, text: Expression) -> Expression:
-        """An IRI; what is relative has the base before it, as RML has it."""
+        """An IRI. The base stands before a relative one, as RML says."""
         if is_absolute(text):
             return Call("IRI", (text,))
         base = Constant(terms.literal(self._base))
@@ -135,5 +136,5 @@ class _Builder:
         return Call("IRI", (whole, nothing))
 
     def _blank(self, label: Expression) -> Expression:
-        """A blank node with a label, which is the same one in all records of the stream."""
+        """A blank node with a label. It is the same node in all records of the stream."""
         return Call("BNODE", (label, self._stream))

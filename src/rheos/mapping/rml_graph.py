@@ -1,7 +1,7 @@
-"""The graph of an RML mapping: Turtle comes in, triples maps go out, or an error that names what is wrong.
+"""The graph of an RML mapping: Turtle comes in, triples maps go out, or an error that says what is wrong.
 
-The vocabulary is that of RML-Core of the W3C community group (http://w3id.org/rml/). What a stream cannot
-have (graphs, joins), or what is not of the core, is refused by its name.
+The vocabulary is RML-Core of the W3C community group (http://w3id.org/rml/). Terms for what a stream cannot
+have (graphs, joins), and terms that are not in the core, are refused by name.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ TYPE = ox.NamedNode(f"{RDF}type")
 
 Subject = ox.NamedNode | ox.BlankNode
 Object = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
-Part = str | JsonPath  # of a template: a text, or a reference
+Part = str | JsonPath  # a part of a template: a text, or a reference
 _TERM_TYPES = ("IRI", "URI", "BlankNode", "Literal")
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{1,8})*|[a-zA-Z]{4,8}|[xi](?:-[a-zA-Z0-9]{1,8})+")
 
 
 @dataclass(frozen=True, slots=True)
 class TermMap:
-    """What makes a term: a constant, or the parts of a template, or a reference, which is its only part.
-    Without any of them it makes a new blank node."""
+    """Describes how to make a term: a constant, the parts of a template, or a reference, which is the only
+    part. Without any of these, it makes a new blank node."""
 
     constant: ox.NamedNode | ox.Literal | ox.BlankNode | None = None
     parts: tuple[Part, ...] | None = None
@@ -49,8 +49,8 @@ class TermMap:
 
 @dataclass(frozen=True, slots=True)
 class TriplesMap:
-    """The triples of every item that an iterator finds. `base` goes before relative IRIs, if it has one.
-    `source` is the file whose records it is about, if the mapping reads several."""
+    """The triples for every item that an iterator finds. `base`, if there is one, stands before relative
+    IRIs. `source` is the file whose records are mapped, if the mapping reads several files."""
 
     name: str
     iterator: JsonPath | None
@@ -141,7 +141,7 @@ class _Graph:
     def _maps(
         self, node: Subject, kind: str, formulation: str, owner: Subject | None = None
     ) -> list[TermMap]:
-        """The term maps of a kind, and the constants that its shortcut gives."""
+        """The term maps of a kind, also those from its shortcut for constants."""
         found = [_of(item) for item in self._get(node, kind)]
         for item in self._get(node, f"{kind}Map"):
             inner = self._node(item, node)
@@ -224,8 +224,8 @@ class _Graph:
             raise self._error(node, str(error)) from None
 
     def _template(self, text: str, formulation: str, node: Subject) -> tuple[Part, ...]:
-        """The parts of a template: references are in braces; a backslash goes before a brace that is not
-        one, and before a backslash."""
+        """The parts of a template. References stand in braces. A backslash stands before a literal brace, and
+        before a literal backslash."""
         parts: list[Part] = []
         current, inside = "", False
         marks = iter(text)
@@ -275,7 +275,7 @@ class _Graph:
         return self._logical_source(source)[0], self._source(source)
 
     def _source(self, item: Object) -> str:
-        """What a logical source reads, which must be the same everywhere."""
+        """The name of the file that a logical source reads, or another name that tells sources apart."""
         node = self._node(item, None)
         for value in self._get(node, "source"):
             if isinstance(value, ox.Literal):
@@ -294,7 +294,7 @@ class _Graph:
             raise self._error(node, "rml:graph is refused: elements are in no graph")
 
     def _allow(self, node: Subject, *names: str) -> None:
-        """Refuse what is of RML but not understood."""
+        """Refuse properties of RML that are not understood here."""
         for property in self._about.get(node, {}):
             name = property.removeprefix(RML)
             if name != property and name not in names:

@@ -1,7 +1,8 @@
-"""Rules: what a mapping comes down to. Rows of fields come in as a view in DuckDB, triples go out.
+"""Rules: the common form of mappings. Rows of fields come in as a view in DuckDB, triples go out.
 
-A rule is a statement over the view FIELDS, whose columns are c1, c2, … for the number of the row and the
-fields in order, and a template for each solution. Every kind of mapping becomes rules.
+A rule is a statement over the view FIELDS, and a template for the triples of each solution. The
+columns of the view are c1, c2, …: the number of the row, then the fields in order. CONSTRUCT
+queries and RML become rules.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from rheos.sql.patterns import Compiler
 from rheos.sql.statement import rows_of
 
 FIELDS = "fields"
-# The number of a row, as text: a variable that nobody can write.
+# The variable for the number of a row, as text. No query can have a variable of this name.
 ROW = "row number"
-# The number of an item that an iterator has found, likewise.
+# The variable for the number of an item that an iterator has found, likewise.
 ITEM = "item number"
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """How RML finds fields: an iterator finds items in a record, and each path a field in an item. The paths
-    of a table are the names of its columns. `source` is the name of the file that has the records, if it
-    matters."""
+    """How RML finds fields: an iterator finds items in a record, and each path finds a field in an item. The
+    paths of a table are the names of its columns. `source` is the file that the records must come from, if
+    the mapping reads several."""
 
     iterator: JsonPath | None
     paths: tuple[JsonPath, ...]
@@ -43,7 +44,8 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A statement whose columns are the variables of `columns`, ROW first, and the triples of a solution."""
+    """A statement that gives the variables in `columns`, ROW first; and the template for a
+    solution's triples."""
 
     fields: tuple[str, ...]
     sql: str
@@ -52,7 +54,7 @@ class Rule:
     items: Items | None = None
 
     def solutions(self, cursor: duckdb.DuckDBPyConnection, view: str) -> pa.Table:
-        """The solutions over a view that is given as SQL."""
+        """The solutions over a view, which is given as SQL."""
         run(cursor, f"CREATE OR REPLACE TEMP VIEW {FIELDS} AS {view}")
         if "rheos_sha" in self.sql:
             hashes.register(cursor)
@@ -71,7 +73,8 @@ def rule(
     more: Sequence[str] = (),
     items: Items | None = None,
 ) -> Rule:
-    """The rule of a pattern over records. Of its solutions, what the template and `more` ask for is kept."""
+    """The rule of a pattern over records. Its statement gives only the variables of the
+    template and of `more`."""
     compiler = Compiler(DUCKDB)
     relation = compiler.node(pattern, Context(None))
     wanted = dict.fromkeys((ROW, *more, *variables(template)))
@@ -80,7 +83,7 @@ def rule(
 
 
 def variables(template: Sequence[TriplePattern]) -> list[str]:
-    """The variables of a template that are no blank nodes."""
+    """The variables of a template, without its blank nodes."""
     terms: list[Term] = [term for triple in template for term in triple.terms]
     return [term.name for term in terms if isinstance(term, Variable) and not term.is_blank]
 

@@ -1,7 +1,7 @@
 """CONSTRUCT queries as mappings: a query over the fields of a record comes in, a rule goes out.
 
-The variables of the query that it does not bind itself are fields of the record. Every group of WHERE begins
-with them, so that BIND, FILTER, OPTIONAL and UNION see the record. There are no triples to match.
+The variables that the query does not bind itself are fields of the record. Every group of WHERE begins with
+these fields, so that BIND, FILTER, OPTIONAL and UNION see the record. There are no triples to match.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ _REFUSED: dict[type[ast.Node], str] = {
     ast.Service: "SERVICE",
     ast.SubSelect: "a SELECT inside: each record is mapped for itself",
 }
-# A record that is read again, after a crash, must give the same.
+# A record that is read again, after a crash, must give the same elements.
 _CHANGING = ("NOW", "RAND", "UUID", "STRUUID")
 
 
 def construct(text: str, base: str, more: Iterable[str] = ()) -> Rule:
-    """The rule of a CONSTRUCT query. Its solutions also have the variables `more`: that of the time, say."""
+    """The rule of a CONSTRUCT query. Its solutions also have the variables `more`, such as
+    the one for the time."""
     query = parse(text, "sparql")
     form = query.form
     if not isinstance(form, ast.ConstructQuery) or form.template is None:
@@ -82,7 +83,8 @@ def _refused(what: str, text: str, node: ast.Node) -> UnsupportedError:
 
 
 class _Translator(Translator):
-    """Groups begin with the record, and blank nodes are told apart by its row."""
+    """Translates a query such that each group begins with the record, and BNODE gives
+    another node for each row."""
 
     def __init__(self, names: Names, fields: tuple[str, ...]) -> None:
         super().__init__(names)
@@ -100,7 +102,8 @@ class _Translator(Translator):
 
 
 def _without_repetition(node: Node) -> Node:
-    """A join of the record with what begins with the record is the latter alone."""
+    """A simpler pattern: the join of the record with a pattern that begins with the
+    record is that pattern."""
     match node:
         case Join(TableScan(), right) if _begins_with_record(right):
             return right

@@ -1,8 +1,8 @@
-"""Values of records as terms: SQL of a JSON value, or of a text, comes in, SQL of an RDF term goes out.
+"""Values of records as terms: SQL for a JSON value, or for a text, comes in; SQL for an RDF term goes out.
 
-A JSON string is a plain literal, true and false are booleans. A number without a fraction is an xsd:integer,
-another one an xsd:decimal, or an xsd:double if its shortest form has an exponent (or is NaN). Null, objects
-and arrays are no terms.
+A JSON string is a plain literal; true and false are booleans. A number without a fraction is an xsd:integer.
+Other numbers are an xsd:decimal, or an xsd:double if the shortest form has an exponent (or is NaN). Null,
+objects and arrays give no term.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from rheos.terms import XSD
 
 
 def json_term(value: str) -> str:
-    """The term of a JSON value, which is the text that DuckDB gives. A text without escapes is a literal of
-    ours already."""
+    """The term of a JSON value, given as DuckDB's text of it. A JSON string without escapes already has the
+    form of a literal in rheos."""
     return (
         f"CASE WHEN {value} IS NULL THEN NULL"
         f" WHEN starts_with({value}, '\"') THEN CASE WHEN contains({value}, '\\')"
@@ -28,7 +28,7 @@ def json_term(value: str) -> str:
 
 
 def text_term(value: str) -> str:
-    """The term of a text; an empty one is none."""
+    """The term of a text; NULL for an empty text."""
     return f"CASE WHEN {value} <> '' THEN '\"' || {value} || '\"' END"
 
 
@@ -38,6 +38,6 @@ def _typed(value: str, datatype: str) -> str:
 
 
 def _special(value: str) -> str:
-    """NaN and the infinities, which are no JSON, but which many write."""
+    """The term of NaN or an infinity. They are not JSON, but many programs write them."""
     name = f"CASE {value} WHEN 'NaN' THEN 'NaN' WHEN '-Infinity' THEN '-INF' ELSE 'INF' END"
     return _typed(f"({name})", "double")

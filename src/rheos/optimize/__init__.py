@@ -1,4 +1,4 @@
-"""The optimiser: rewrites a query into an equal and cheaper one, by the counts of the data."""
+"""The optimiser: rewrites a query into an equivalent and cheaper one, by the counts of the loaded data."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ Windowed = TypeVar("Windowed", bound=CSparqlQuery)
 
 
 def optimize_csparql(query: Windowed) -> Windowed:
-    """The rules that hold whatever the data are: what streams will bring cannot be counted beforehand.
+    """Optimise a query of C-SPARQL by the rules that need no counts, since elements of streams cannot be
+    counted beforehand.
 
-    Where a solution makes the same blank nodes at all instants, none of its variables may go.
+    If a solution makes the same blank nodes at all instants, none of its variables may be pruned.
     """
     plan, nothing = query.query, Statistics(0, {})
     for rule in (compare_resources, push_filters, prune_columns):
@@ -55,10 +56,10 @@ def optimize_csparql(query: Windowed) -> Windowed:
 
 
 def optimize_epsparql(query: EPSparqlQuery) -> EPSparqlQuery:
-    """The same for EP-SPARQL, whose solutions are a set, each a mapping with its interval.
+    """Optimise a query of EP-SPARQL. Its solutions are a set of mappings, each with its interval.
 
-    Where events are used up, which ones depends on the solutions of every part, so that nothing may move. New
-    blank nodes are those of a solution, so that none of its variables may go.
+    With a policy of consumption, the solutions of every part decide which events are used up, so nothing may
+    be moved. If a solution makes new blank nodes, none of its variables may be pruned.
     """
     if query.consumption != "unrestricted":
         return query

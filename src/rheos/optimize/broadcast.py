@@ -1,4 +1,5 @@
-"""Broadcast small sides: mark what is small enough to be sent to every worker instead of shuffled."""
+"""Broadcast small sides: marks operands of joins that are small enough to be sent to every worker, so that
+they need not be shuffled."""
 
 from __future__ import annotations
 
@@ -29,6 +30,6 @@ def mark(node: Node, statistics: Statistics) -> Node:
                 return node
             return Join(Broadcast(left), right) if sizes[0] < sizes[1] else Join(left, Broadcast(right))
         case LeftJoin(_, right) | Minus(_, right) if estimate.rows(right, statistics) <= SMALL:
-            # Only the right side of an outer or an anti join can be the one that is sent.
+            # Of an outer join or an anti join, only the right side can be broadcast.
             return replace(node, right=Broadcast(right))
     return node

@@ -1,7 +1,7 @@
-"""Compare resources as they stand: what is never a literal is equal to nothing but itself.
+"""Compare resources as strings: a term that is never a literal is equal only to itself.
 
-In general `=` has to look for numbers, times and languages in both terms, and the SQL for that is so long
-that DuckDB plans it for longer than a small batch of a stream takes.
+In general, `=` must look for numbers, times and languages in both terms. The SQL for that is so long that
+DuckDB plans it for longer than a small batch of a stream takes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""How long solutions of EP-SPARQL last: the bounds that the filters of a pattern set.
+"""Durations: how long solutions of EP-SPARQL can last, and how long events must be remembered, by the filters
+of a pattern.
 
-Times are microseconds, and None is no bound. What has no interval, because it is only static data, lasts 0.
+Lengths of time are in microseconds; None means that there is no bound. A solution of static data alone has no
+interval, and lasts 0.
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ from rheos.algebra.nodes import (
 from rheos.algebra.rewrite import below
 from rheos.algebra.variables import exists_in
 
-# Whether a duration is below some months is only decided where no month can matter, so this is no less.
+# The length of the longest month: a duration compared with months is bounded from above by it.
 MONTH = 31 * literals.MICROS_PER_DAY
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def duration_bound(node: Node) -> int | None:
-    """The longest that a solution of the pattern can last, because of filters on getDURATION()."""
+    """The longest time that a solution of the pattern can last, because of filters on getDURATION()."""
     if not has_events(node):
         return 0
     match node:
@@ -57,7 +59,7 @@ def duration_bound(node: Node) -> int | None:
         case AllenJoin("MEETS" | "OVERLAPS", left, right):
             return total(occurring_bound(left), occurring_bound(right))
         case AllenJoin(_, _, right):
-            return occurring_bound(right)  # the left lies in it
+            return occurring_bound(right)  # the left interval lies inside the right one
         case LeftJoin(left, right, condition) if has_events(right):
             return greatest(duration_bound(left), condition_bound(condition))
         case SeqRightJoin(_, right, condition):
@@ -77,13 +79,14 @@ def duration_bound(node: Node) -> int | None:
 
 
 def occurring_bound(node: Node) -> int | None:
-    """The same for a side of a join that compares intervals: a solution without one always fits, and takes
-    that of the other side, which may last for any time."""
+    """The bound for one side of a join that compares intervals. A solution without an interval always fits,
+    and takes the interval of the other side, which may be of any length: then there is no bound."""
     return None if may_be_timeless(node) else duration_bound(node)
 
 
 def may_be_timeless(node: Node) -> bool:
-    """Whether a solution of the pattern may have no interval; then every condition on its duration fails."""
+    """Whether a solution of the pattern may have no interval. Every condition on the duration of such a
+    solution fails."""
     match node:
         case Filter(condition, pattern):
             return condition_bound(condition) is None and may_be_timeless(pattern)
@@ -101,17 +104,17 @@ def may_be_timeless(node: Node) -> bool:
 
 
 def memory_bound(node: Node, bound: int | None = None) -> int | None:
-    """For how long events have to be remembered, from their start on, because something may still come that
-    makes a solution with them; only solutions of at most the bound are asked for.
+    """For how long, from their start on, events must be remembered, because a later event may make a solution
+    with them. Only solutions that last at most `bound` are asked for.
 
-    An enclosing filter does not help with what is optional or removed: that something was there long ago also
-    decides that there is no solution without it. (A match of EQUALSOPTIONAL is never older than its left.)
+    An enclosing filter does not bound optional or removed patterns: even a match of long ago decides that
+    there is no solution without it. (A match of EQUALSOPTIONAL is never older than its left side.)
     """
     match node:
         case Graph() | Values():
             return 0
         case BGP(patterns):
-            return bound if len(patterns) > 1 else 0  # one event is whole when it comes
+            return bound if len(patterns) > 1 else 0  # a single event is a complete solution when it comes
         case PathPattern():
             return bound
         case Filter(condition, pattern):
@@ -125,7 +128,7 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
         case Join(left, right) if not (has_events(left) and has_events(right)):
             return greatest(memory_bound(left, bound), memory_bound(right, bound))
         case SeqJoin(left, right, between) if between is not None:
-            # What lies between both does not last longer than they do together.
+            # A match between both sides does not last longer than the whole solution.
             sides = (memory_bound(part, bound) for part in (left, between, right))
             return greatest(bound, *sides)
         case Join(left, right) | SeqJoin(left, right):
@@ -133,7 +136,7 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
         case AllenJoin(relation, left, right):
             bound = least(bound, duration_bound(node))
             parts = memory_bound(left, bound), memory_bound(right, bound)
-            # Those that end together come together.
+            # Both sides end at the same time, so neither waits for the other.
             return greatest(*parts) if relation == "FINISHES" else greatest(bound, *parts)
         case EqJoin(left, right):
             bound = least(bound, duration_bound(node))
@@ -156,7 +159,8 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
             inner = memory_bound(pattern)
             if most is not None:
                 return total(least(bound, within), inner)
-            # That one is as long as it can be also depends on what came as long before.
+            # Whether a run is as long as it can be also depends on the events before it, as far back as it is
+            # long.
             return total(within, within, inner)
         case Recent(pattern, within):
             inner = memory_bound(pattern)
@@ -167,24 +171,26 @@ def memory_bound(node: Node, bound: int | None = None) -> int | None:
 
 
 def lateness(node: Node) -> int | None:
-    """How much later than they end solutions may be known: longest runs are, when they cannot go on."""
+    """How much later than its end a solution may become known: a longest run is known only
+    when it cannot go on."""
     own = node.within if isinstance(node, Runs) and node.is_late else 0
     return greatest(own, *map(lateness, below(node)))
 
 
 def optional_bound(optional: Node, condition: Expression | None) -> int | None:
-    """The same for an optional part: only its own condition can tell that a match is too long ago."""
+    """The memory bound of an optional part: only its own condition can say that a match is too old."""
     bound = condition_bound(condition)
     return greatest(bound, memory_bound(optional, bound), asked_bound(condition))
 
 
 def asked_bound(expression: Expression | None) -> int | None:
-    """The same for what an expression asks to exist: an event that ever was there did."""
+    """The memory bound of the EXISTS in an expression: none if it asks for events, since an
+    event of any age counts."""
     return None if any(map(has_events, exists_in(expression))) else 0
 
 
 def condition_bound(condition: Expression | None) -> int | None:
-    """The longest that a solution can last for which a condition holds."""
+    """The longest time that a solution can last if a condition holds for it."""
     match condition:
         case Call("&&", parts):
             return least(*map(condition_bound, parts))

@@ -1,4 +1,4 @@
-"""Prune empty branches: what no loaded triple can match, or a filter rules out, vanishes from the plan."""
+"""Prune empty branches: removes patterns that no loaded triple can match, or that a filter rules out."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def prune(node: Node, statistics: Statistics) -> Node:
 
 
 def nothing(node: Node) -> Values:
-    """No solutions, but the same variables: what stands around the node need not change."""
+    """A pattern without solutions but with the same variables, so that the patterns around
+    it need not change."""
     return Values(tuple(Variable(name) for name in sorted(in_scope(node))), ())
 
 

@@ -1,4 +1,5 @@
-"""How many solutions a pattern may have: a guess from the counts of the loaded data, to compare plans by."""
+"""Estimates: how many solutions a pattern may have, guessed from counts of the loaded
+data, to compare plans."""
 
 from __future__ import annotations
 
@@ -43,11 +44,12 @@ from rheos.algebra.nodes import (
 from rheos.algebra.variables import in_scope
 from rheos.optimize.statistics import Statistics
 
-FILTERED = 0.3  # the part of its rows that a filter is taken to leave
+FILTERED = 0.3  # the part of the rows that a filter is assumed to leave
 
 
 def triples(pattern: TriplePattern, statistics: Statistics, bound: Set[str] = frozenset()) -> float:
-    """The triples that match a pattern for each solution that already binds the variables `bound`."""
+    """The number of triples that match a pattern, for one solution that already binds
+    the variables `bound`."""
 
     def is_known(term: Term) -> bool:
         return isinstance(term, Constant) or term.name in bound
@@ -59,7 +61,8 @@ def triples(pattern: TriplePattern, statistics: Statistics, bound: Set[str] = fr
             return 0
         size, subjects, objects = float(count.triples), count.subjects, count.objects
     else:
-        # Of any predicate: a term is taken to be in the square root of all triples' worth of places.
+        # For any predicate: the number of different subjects, or objects, is assumed to be the square root of
+        # the number of triples.
         size = float(statistics.triples) / (10 if is_known(pattern.predicate) else 1)
         subjects = objects = max(1, round(size**0.5))
     size /= max(1, subjects) if subject else 1
@@ -68,7 +71,7 @@ def triples(pattern: TriplePattern, statistics: Statistics, bound: Set[str] = fr
 
 
 def rows(node: Node, statistics: Statistics) -> float:
-    """The solutions of any pattern, roughly."""
+    """The rough number of solutions of any pattern."""
     match node:
         case BGP(patterns):
             total, bound = 1.0, frozenset[str]()

@@ -1,9 +1,9 @@
-"""Events: the pattern of an EP-SPARQL query comes in, patterns for the solutions that new events complete go
-out, and how long each of them may last.
+"""Events: from the pattern of an EP-SPARQL query, makes patterns for only those solutions that new events
+complete, and computes how long each of their parts may last.
 
-A solution occurs in an interval of time. By the semantics of the operators it depends on nothing that ends
-after it does, so what a batch adds are the solutions that end in it; each has a new event where it ends.
-Background knowledge matches at any time and takes none.
+A solution occurs in an interval of time. By the semantics of the operators, it does not depend on anything
+that ends after it. So a batch adds the solutions that end in it, and each of these has a new event where it
+ends. Static data matches at any time, and its matches have no interval.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Twins = frozenset[tuple[int, int]]
 
 
 def branches(node: Node) -> list[Node]:
-    """A pattern as patterns whose solutions, taken together, are its own, and of which each either is static
-    or has an event in every solution.
+    """The branches of a pattern: patterns whose solutions, taken together, are those of the pattern. Each
+    branch is either static, or has an event in every solution.
 
-    A static solution holds at any time, so an event that is optional beside it may be there or not; what is
-    static itself is there, or it never is.
+    A static solution holds at any time. So an optional event beside it is there at some times and not at
+    others, whereas an optional static part is either always there or never.
     """
     match node:
         case Union(left, right):
@@ -85,15 +85,16 @@ def branches(node: Node) -> list[Node]:
 
 
 def timed(node: SeqJoin | EqJoin | AllenJoin, left: Node, right: Node) -> Node:
-    """The join of two sides in time; a static one is there whenever the other is."""
+    """The join of two sides by their times. A static side holds whenever the other does, so a plain join is
+    enough then."""
     if has_streams(left) and has_streams(right):
         return replace(node, left=left, right=right)
     return Join(left, right)
 
 
 def _without(node: SeqJoin, left: Node, right: Node, between: Node) -> Node:
-    """A sequence with nothing in between, for one branch of each side. What is static is always in between;
-    what occurs can only be if both sides do."""
+    """A sequence with nothing in between, for one branch of each side. A static match of `between` is always
+    in between; an event can be in between only if both sides have events."""
     events = whole(between, events_only=True)
     joined = timed(replace(node, between=None if events == NOTHING else events), left, right)
     static = without_nothing(whole(between, static_only=True))
@@ -107,7 +108,8 @@ def _beside(
     condition: Expression | None,
     join: Callable[[Node, Node], Node],
 ) -> list[Node]:
-    """The solutions with something optional, for those of one branch of what is not."""
+    """The patterns for an optional part beside `kept`, which is one branch of the part
+    that is not optional."""
     if has_streams(kept):
         if isinstance(node, SeqRightJoin):
             return [replace(node, left=whole(optional), right=kept)]
@@ -118,7 +120,7 @@ def _beside(
 
 
 def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -> Node:
-    """The pattern as the union of its branches."""
+    """The pattern as the union of its branches, or of only its static ones, or of only those with events."""
     found = [
         branch
         for branch in branches(node)
@@ -128,7 +130,7 @@ def whole(node: Node, *, static_only: bool = False, events_only: bool = False) -
 
 
 def completed(node: Node) -> list[Node]:
-    """The patterns of the solutions that new events complete, for a pattern without UNION."""
+    """Patterns for the solutions that new events complete, given a pattern without UNION."""
     match node:
         case StreamPattern() | Pairs():
             return [replace(node, part="new")]
@@ -136,7 +138,7 @@ def completed(node: Node) -> list[Node]:
             found: list[Node] = [Join(one, right) for one in completed(left)]
             return found + [Join(old(left), other) for other in completed(right)]
         case SeqJoin(left, right, between) if between is not None:
-            # All that ends at the same time is looked at together.
+            # All solutions that end at the same time must be looked at together.
             ending = completed(right)
             return [replace(node, right=all_patterns(ending))] if ending else []
         case SeqJoin(left, right):
@@ -158,13 +160,13 @@ def completed(node: Node) -> list[Node]:
 
 
 def changed(node: Node, derived: frozenset[int], twins: Twins = frozenset()) -> list[Node]:
-    """The patterns of the solutions with at least one new event, of those that match the patterns of these
-    numbers, for a pattern without UNION: the differences of a semi-naive evaluation.
+    """Patterns for the solutions in which at least one new event matches one of the patterns with the numbers
+    `derived`, given a pattern without UNION: the differences of a semi-naive evaluation.
 
-    What is done to each solution by itself is done once for all of them: expressions are what takes long.
-    Where new events only change what is optional, taken away or aggregated, there is none: what follows from
-    that is found when all is evaluated anew. The events of two patterns that are `twins` are only joined if
-    both were derived at once.
+    Operators that treat each solution by itself stand once above the union of all differences, because their
+    expressions take the most time. If new events can only change something that is optional, taken away or
+    aggregated, there is no difference: what follows from that is found when everything is evaluated anew. The
+    events of two patterns that are `twins` are joined only if both were derived in the same round.
     """
 
     def inside(inner: Node) -> list[Node]:
@@ -208,7 +210,7 @@ def without_nothing(node: Node) -> Node:
         case SeqJoin(left, right, Values(rows=())) if not (empty(left) or empty(right)):
             return replace(node, between=None)
         case SeqJoin(pairs=pairs) if pairs is not None:
-            return node  # of what there is no more it may have made pairs
+            return node  # it may have made pairs of events that are no longer there
         case Union(left, right):
             return right if empty(left) else left if empty(right) else node
         case Join(left, right) | SeqJoin(left, right) | EqJoin(left, right) | AllenJoin(_, left, right):
@@ -258,14 +260,14 @@ def old(node: Node) -> Node:
 
 
 def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
-    """For every pattern in a pattern, itself included, the longest duration of those of its solutions that
-    can be part of one that is not longer than the bound; None if there is no longest."""
+    """For a pattern and every pattern in it, the longest time that a solution of it can last if it is part of
+    a solution of the whole that lasts at most `bound`; None if there is no limit."""
     found: dict[Node, int | None] = {}
 
     def note(inner: Node, limit: int | None) -> None:
         if isinstance(inner, AllenJoin):
             limit = least(limit, duration_bound(inner))
-        # The same pattern may stand in two places: it has the longer of the two.
+        # The same pattern may stand in two places: the longer time counts.
         known = found.get(inner, limit)
         found[inner] = None if known is None or limit is None else max(known, limit)
         match inner:
@@ -294,7 +296,7 @@ def bounds(node: Node, bound: int | None = None) -> dict[Node, int | None]:
 
 
 def all_patterns(nodes: Iterable[Node]) -> Node:
-    """The union of patterns: there may be many, so it is not deeper than it has to be."""
+    """The union of patterns, as a balanced tree: there may be many, and the tree must not be deep."""
     found = list(nodes)
     if len(found) < 2:
         return found[0] if found else NOTHING

@@ -1,8 +1,8 @@
-"""The order of joins in CQELS-QL, chosen from the observed sizes of what is joined.
+"""Flows: the order of joins in CQELS-QL, chosen from the observed sizes of their operands.
 
-A flow starts with what is new and goes on, always, to the operand that is expected to give the fewest matches
-for a row: the routing policy of the CQELS paper (its algorithm 2), chosen anew for every batch and not for
-every element.
+A flow starts with new elements. The next operand is always the one that is expected to give the fewest
+matches for a row: this is the routing policy of the CQELS paper (its algorithm 2), but applied once for every
+batch and not for every element.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rheos.algebra.printer import node_lines
 from rheos.algebra.rewrite import below, operands
 from rheos.algebra.variables import certain, has_exists, in_scope, used
 
-# A condition is taken to let through this part of the rows.
+# A condition is assumed to let this part of the rows through.
 PASSING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The rows that a pattern has at a time, and how many different values each of its variables."""
+    """How many rows a pattern has, and how many different values each of its variables has."""
 
     rows: float
     different: Mapping[str, float] = field(default_factory=dict)
@@ -31,9 +31,10 @@ class Size:
 
 @dataclass
 class Flow:
-    """The orders that were chosen from the sizes of stream patterns and tables; as text, for people to read.
+    """Chooses orders of joins from the sizes of stream patterns and tables, and notes
+    them as text for people.
 
-    `parts` are the queries that the tables of static parts were filled with.
+    `parts` are the queries from which the tables of static parts were filled.
     """
 
     sizes: Mapping[Node, Size]
@@ -44,7 +45,7 @@ class Flow:
         return "\n".join(self.chosen)
 
     def ordered(self, node: Node) -> Node:
-        """The pattern with every chain of joins in it in order."""
+        """The pattern, with every chain of joins in the chosen order."""
         if isinstance(node, StreamPattern):
             self.chosen.append(self.first(node))
         return self._ordered(node)
@@ -79,14 +80,15 @@ class Flow:
         return f"{self.name(node)}: {self.size(node).rows:,.0f} rows"
 
     def different(self, node: Node) -> dict[str, float]:
-        """How many values each variable of a pattern has; where nothing is known, one for each row."""
+        """How many different values each variable of a pattern has; if that is unknown, as many as rows."""
         size = self.size(node)
         return {name: size.different.get(name, size.rows) for name in in_scope(node)}
 
     def matches(self, node: Node, bound: Mapping[str, float]) -> tuple[bool, float]:
-        """Whether nothing connects a pattern with what is bound, and how many rows match one of that: the
-        rows are spread evenly over the values of either side, whichever are more. Further variables that
-        they share narrow it down less and less, as they may depend on one another."""
+        """Whether a pattern shares no variable with the bound ones, and how many of its rows match one row of
+        the flow. For each shared variable, the rows are assumed to be spread evenly over the values of the
+        side that has more of them. Each further variable reduces the number less, as variables may depend on
+        one another."""
         values = self.different(node)
         shared = bound.keys() & values.keys()
         rows = self.size(node).rows
@@ -109,7 +111,7 @@ class Flow:
         return Size(max((size.rows for size in sizes), default=1.0), different)
 
     def name(self, node: Node) -> str:
-        """What a step is called: the patterns that it looks at."""
+        """The name of a step: the patterns that it looks at."""
         if isinstance(node, TableScan) and node.table in self.parts:
             return "static " + _line(self.parts[node.table].form.pattern)
         if isinstance(node, StreamPattern | Values | TableScan):
@@ -118,8 +120,8 @@ class Flow:
 
 
 def chain(node: Node) -> tuple[list[Node], list[Expression]]:
-    """The operands of a chain of joins, and the conditions of filters between them. A condition can wait
-    until more is joined if all that it reads is bound: then it stays the same."""
+    """The operands of a chain of joins, and the conditions of filters between them. Only a condition whose
+    variables are all bound is taken out: it means the same after further joins."""
     if isinstance(node, Join):
         (left, of_left), (right, of_right) = chain(node.left), chain(node.right)
         return left + right, of_left + of_right
@@ -131,7 +133,7 @@ def chain(node: Node) -> tuple[list[Node], list[Expression]]:
 
 
 def is_new(node: Node) -> bool:
-    """Whether a pattern looks at new elements: a flow begins with them."""
+    """Whether a pattern looks at new elements. A flow begins with such a pattern."""
     if isinstance(node, StreamPattern):
         return node.part == "new"
     return isinstance(node, Filter | Extend | Project) and is_new(node.pattern)

@@ -1,12 +1,12 @@
 """Incremental evaluation of C-SPARQL: which solutions can be kept between micro-batches, and which are new.
 
-Joins, filters, BIND and UNION only ever find more solutions when more elements come. The instants at which a
+Joins, filters, BIND and UNION only find more solutions when more elements come. The instants at which a
 solution holds follow from its elements, and are known when the last of them has come. So solutions that were
 found once can be kept, and a batch only has to find those with a new element.
 
-    whole:  project ─ group ─ pattern          kept:  project ─ group ─ Kept(pattern of what is new)
+    whole:  project ─ group ─ pattern          kept:  project ─ group ─ Kept(pattern of the new solutions)
 
-What is above `Kept` is evaluated on all that is kept, for the instants of the batch.
+The operators above `Kept` are evaluated on all kept solutions, for the instants of the batch.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from rheos.optimize.links import Links, NotKept, between
 from rheos.optimize.novelty import branches
 from rheos.optimize.push_filters import volatile
 
-# Every pattern that can match elements is one more statement for what is new.
+# Every triple pattern that can match elements adds one more pattern for new solutions.
 MOST_PATTERNS = 8
 
 Matches = Callable[[str | None, TriplePattern], bool]
 
 
 def kept(query: CSparqlQuery) -> Query | NotKept:
-    """The query with the part marked whose solutions can be kept."""
+    """The query with a mark (`Kept`) on the part whose solutions can be kept; or why there is none."""
     form = query.query.form
     if isinstance(form, Describe):
         return NotKept("DESCRIBE asks all graphs about each term")
@@ -83,7 +83,7 @@ def kept(query: CSparqlQuery) -> Query | NotKept:
 
 
 def unfit_expression(node: Node) -> str | None:
-    """Why the expressions of an operator stand in the way of what is kept below it; None if they do not."""
+    """Why an operator's expressions prevent that solutions are kept below it; None if they do not."""
     expressions = [aggregate.argument for aggregate in aggregates_of(node)]
     match node:
         case Filter(condition) | Extend(expression=condition):
@@ -96,7 +96,7 @@ def unfit_expression(node: Node) -> str | None:
 
 
 def _marked(node: Node) -> Node | NotKept:
-    """A pattern with `Kept` as far up as it can be."""
+    """A pattern with `Kept` as high up as possible."""
     obstacle = _obstacle(node)
     if obstacle is None:
         return Kept(node, node)
@@ -119,7 +119,7 @@ CHANGING = "a function gives another value each time"
 
 
 def changing(expression: Expression | None) -> bool:
-    """Whether an expression can have another value when it is asked again."""
+    """Whether an expression can have another value when it is evaluated again."""
     match expression:
         case Call("NOW"):
             return True
@@ -164,7 +164,8 @@ def _all(node: Node) -> Iterator[Node]:
 
 
 def source(window: StreamWindow) -> str:
-    """What a pattern asks that looks into a window: the graph of its stream or, in RSP-QL, the window."""
+    """The name for what a pattern asks if it looks into a window: the graph of the stream or, in
+    RSP-QL, the window."""
     return window.stream if window.name is None else window_source(window.name)
 
 
@@ -173,8 +174,8 @@ def window_source(name: str) -> str:
 
 
 def patterns(node: Node, graph: str | None = None) -> Iterator[tuple[str | None, TriplePattern]]:
-    """The triple patterns of what is kept, in order, each with the graph that it asks, see `source`; None is
-    the default graph."""
+    """The triple patterns of the kept part, in order, each with the graph that it asks (see `source`); None
+    stands for the default graph."""
     match node:
         case BGP(found):
             yield from ((graph, pattern) for pattern in found)
@@ -190,7 +191,7 @@ def patterns(node: Node, graph: str | None = None) -> Iterator[tuple[str | None,
 
 
 def of_kept(node: Node) -> Node:
-    """What is kept of a pattern that has it."""
+    """The part of a marked pattern whose solutions are kept."""
     while not isinstance(node, Kept):
         assert isinstance(
             node, Project | Distinct | Reduced | OrderBy | Slice | Filter | Extend | Group | Aggregated
@@ -200,10 +201,11 @@ def of_kept(node: Node) -> Node:
 
 
 def with_new(query: Query, matches: Matches, sources: Sequence[str], first: bool) -> Query:
-    """The query with what is kept replaced by what is new.
+    """The query with patterns for new solutions in its `Kept`.
 
-    `matches` tells whether a triple pattern that asks a graph can match elements at all; `sources` are the
-    graphs that have nothing else. If this is the `first` batch, what holds by static data alone is new too.
+    `matches` says whether a triple pattern that asks a graph can match elements. `sources` are the
+    graphs that have elements only, and no static data. In the `first` batch, solutions of static
+    data alone are new, too.
     """
 
     def replaced(node: Node) -> Node:
@@ -230,8 +232,9 @@ FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 
 
 def _variants(branch: Node, matches: Matches, sources: frozenset[str], first: bool) -> Iterator[Node]:
-    """The solutions of a pattern without UNION that have a new element: for each triple pattern that can
-    match one, those in which it is new there, not new before, and any after."""
+    """Patterns for the solutions of a branch (a pattern without UNION) that have a new element. There is one
+    for each triple pattern that can match elements: this one matches a new element, those before it match old
+    ones, and those after it any."""
     asked = list(patterns(branch))
     matching = [at for at, (graph, pattern) in enumerate(asked) if matches(graph, pattern)]
     needed = [at for at, (graph, _) in enumerate(asked) if graph in sources]  # static data has no such graph
@@ -263,8 +266,8 @@ def _with_parts(branch: Node, parts: Sequence[GraphPart]) -> Node:
 
 
 def links(query: Query, matches: Matches) -> Links | None:
-    """How elements that are not new must be linked to new ones to be part of a new solution. None if some
-    need not be linked directly."""
+    """How old elements must be linked to new ones to be part of a new solution. None if an old element need
+    not share a term with the new one."""
     found: set[tuple[str, str]] = set()
     for branch in branches(of_kept(query.form.pattern)):
         matching = [pattern for graph, pattern in patterns(branch) if matches(graph, pattern)]
@@ -277,5 +280,5 @@ def links(query: Query, matches: Matches) -> Links | None:
 
 
 def predicate(pattern: TriplePattern) -> str | None:
-    """The predicate that elements must have to match; None if it may be any."""
+    """The predicate that elements must have to match; None if any predicate matches."""
     return None if isinstance(pattern.predicate, Variable) else pattern.predicate.term

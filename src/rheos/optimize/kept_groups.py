@@ -1,7 +1,9 @@
-"""Incremental evaluation of CQELS-QL: which elements a batch has to look at, and what can be kept of groups.
+"""Incremental evaluation of CQELS-QL: which elements a batch must look at, and which parts
+of groups can be kept.
 
-What is new of a monotone query has a new element, and only elements that are linked to that can be part of
-it. A query that groups a monotone pattern keeps parts of its groups, and finds new parts in the same way.
+A new solution of a monotone query has a new element, and only elements that are linked to it can be
+part of the solution. A query that groups a monotone pattern keeps parts of its groups, and finds new
+parts in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from rheos.optimize.novelty import branches, changes, grows, looked_for
 
 
 def links(query: CqelsQuery, *, monotone: bool) -> Links | NotKept:
-    """How the elements of something new are linked to a new one, or why a batch looks at all live ones."""
+    """How the old elements of a new solution are linked to its new element, or why a batch must look at all
+    live elements."""
     for clause in query.windows:
         match clause.window:
             case LastWindow():
@@ -48,12 +51,12 @@ def links(query: CqelsQuery, *, monotone: bool) -> Links | NotKept:
 
 
 def new_in(pattern: Node) -> list[Node]:
-    """Patterns for the new solutions of one that is monotone."""
+    """Patterns for the new solutions of a monotone pattern."""
     return [change for branch in branches(pattern) for change in changes(branch)]
 
 
 def whole_of(node: Node) -> Node:
-    """What is kept of a pattern."""
+    """The part of a marked pattern whose solutions are kept."""
     while not isinstance(node, Kept):
         assert isinstance(node, Project | OrderBy | Filter | Extend | Reduced | Group)
         node = node.pattern
@@ -61,7 +64,7 @@ def whole_of(node: Node) -> Node:
 
 
 def with_new(query: Query, new: Sequence[Node]) -> Query:
-    """A query of which groups are kept, with patterns for what is new."""
+    """A query that keeps groups, with patterns for new solutions in its `Kept`."""
     marked = kept_groups(query.form.pattern)
     assert not isinstance(marked, NotKept)
 
@@ -72,7 +75,8 @@ def with_new(query: Query, new: Sequence[Node]) -> Query:
 
 
 def kept_groups(node: Node) -> Node | NotKept:
-    """A pattern of CQELS-QL with `Kept` under its grouping: parts of groups can be kept."""
+    """A pattern of CQELS-QL with `Kept` under its grouping, so that parts of groups are kept; or why that is
+    not possible."""
     unfit = unfit_expression(node)
     if unfit is not None:
         return NotKept(unfit)

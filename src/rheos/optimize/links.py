@@ -1,7 +1,8 @@
-"""Links: by which terms the elements of a new solution are connected with a new element.
+"""Links: by which terms the old elements of a new solution are connected with its new element.
 
-Patterns of CQELS-QL or EP-SPARQL for what is new come in, the places come out at which a new element and
-another must have the same term. Elements that are linked to none of the new ones need not be looked at.
+From patterns of CQELS-QL or EP-SPARQL for new solutions, this finds the places (subject or object) at
+which a new element and an old one must have the same term. Old elements that are linked to no new one
+need not be looked at.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rheos.algebra.nodes import (
 )
 from rheos.algebra.rewrite import below
 
-# The places (s or o) of a term in a new element and in another.
+# Pairs of places (s or o): that of a term in the new element, and that of the same term in another element.
 Links = frozenset[tuple[str, str]]
 
 
@@ -42,7 +43,7 @@ def not_kept(found: object) -> str | None:
 
 
 def between(new: TriplePattern, other: TriplePattern) -> Links:
-    """The places at which the elements that match two patterns of a solution have the same term."""
+    """The pairs of places at which elements that match two patterns of a solution have the same term."""
     return frozenset((a, b) for a, one in _ends(new) for b, two in _ends(other) if one == two)
 
 
@@ -52,10 +53,11 @@ def _ends(pattern: TriplePattern) -> list[tuple[str, Variable]]:
 
 
 def links_of(changes: Iterable[Node]) -> Links | NotKept:
-    """The links of patterns each of which looks at something new.
+    """The links of patterns for new solutions, or why all live elements must be looked at.
 
-    A stream pattern always binds its variables. So an element that matches one matters to a solution only if
-    it has the same term as the new element in it, whether it must be there, may be, or must not.
+    A stream pattern always binds its variables. So an old element matters to a solution only if it
+    shares a term with the new element. This holds whether the old element must be present, is
+    optional, or must be absent.
     """
     found: set[tuple[str, str]] = set()
     for change in changes:

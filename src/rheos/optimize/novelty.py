@@ -1,9 +1,10 @@
-"""What is new: patterns for only what new elements bring to a CQELS-QL query.
+"""Novelty: patterns for only those solutions of a CQELS-QL query that have a new element.
 
 A query of joins, filters, BIND, UNION and projection is *monotone*: more elements never take a solution away,
-so that the new solutions are those with at least one new element. Without its unions such a pattern is a join
-of stream patterns and others, and its new solutions are, for each of the stream patterns, those with a new
-element there, old ones before it and any after it: each combination once.
+so the new solutions are those with at least one new element. A branch without unions is a join of stream
+patterns and others. Its new solutions are found by one pattern for each stream pattern: this one matches a
+new element, the stream patterns before it match old elements, and those after it any. So each combination is
+found once.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from rheos.algebra.variables import exists_in, has_exists, names, used
 
 
 def is_monotone(query: Query) -> bool:
-    """Whether a query only ever gets more solutions: nothing in it, static parts included, is of the kind
-    whose answers semantics takes as a difference of bags."""
+    """Whether more elements can only add solutions to a query. A query with any other operators, even in its
+    static parts, is answered by comparing bags at all ticks."""
     if not isinstance(query.form, Select | Construct):
         return False
     orders, pattern = looked_for(query.form.pattern)
@@ -50,8 +51,8 @@ def is_monotone(query: Query) -> bool:
 
 
 def looked_for(pattern: Node) -> tuple[OrderBy | None, Node]:
-    """The order of a query, if it has one, and what is below that and its own projection; one further down is
-    that of a sub-select."""
+    """The ORDER BY of a query, if it has one, and the pattern below it and below the query's own projection.
+    An ORDER BY further down belongs to a sub-select."""
     if isinstance(pattern, Reduced):
         pattern = pattern.pattern
     if isinstance(pattern, Project):
@@ -73,8 +74,8 @@ def grows(node: Node) -> bool:
 
 
 def spreads(node: Node) -> bool:
-    """Whether a pattern must be looked at tick by tick: where what is optional, taken away or asked to exist
-    comes from streams, and where rows are counted off."""
+    """Whether the rows of a pattern must be looked at tick by tick: because a part that is optional, taken
+    away or in EXISTS reads streams, or because LIMIT or an order chooses among the rows of a tick."""
     match node:
         case LeftJoin(_, right) | Minus(_, right) if has_streams(right):
             return True
@@ -87,14 +88,15 @@ def spreads(node: Node) -> bool:
         case Distinct(Project(OrderBy(_, orders), variables)) if any(
             used(order.expression) - names(variables) for order in orders
         ):
-            return True  # of equal rows, the first in the order
+            return True  # of rows with equal variables, the first in the order is taken
         case OrderBy(_, orders) if any(has_exists(order.expression) for order in orders):
             return True
     return any(map(spreads, below(node)))
 
 
 def branches(node: Node) -> list[Node]:
-    """A monotone pattern as patterns without UNION whose solutions, taken together, are its own."""
+    """The branches of a monotone pattern: patterns without UNION whose solutions, taken
+    together, are its own."""
     match node:
         case Union(left, right):
             return branches(left) + branches(right)
@@ -112,15 +114,15 @@ def branches(node: Node) -> list[Node]:
 
 
 def changes(branch: Node) -> list[Node]:
-    """The solutions of a pattern without UNION that have a new element, as one pattern for each of its stream
-    patterns: there it is new. One that looks at no stream stays as it is."""
+    """Patterns for the solutions of a branch that have a new element: one for each of its stream patterns,
+    which matches the new element. A branch without streams stays as it is."""
     if not has_streams(branch):
         return [branch]
     return [_with_parts(branch, new) for new in range(len(stream_patterns(branch)))]
 
 
 def stream_patterns(node: Node) -> list[StreamPattern]:
-    """In the order of the pattern."""
+    """The stream patterns of a pattern, in its order."""
     if isinstance(node, StreamPattern):
         return [node]
     return [leaf for inner in below(node) for leaf in stream_patterns(inner)]

@@ -1,4 +1,5 @@
-"""Order the patterns of a BGP: the smallest first, then always the one that adds the fewest solutions."""
+"""Order the triple patterns of a BGP: the smallest first, then always the one that adds
+the fewest solutions."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def order_patterns(query: Query, statistics: Statistics) -> Query:
 
 
 def ordered(patterns: tuple[TriplePattern, ...], statistics: Statistics) -> tuple[TriplePattern, ...]:
-    """A greedy order; patterns that share no variable with those before come last, as they multiply."""
+    """A greedy order. Patterns that share no variable with those before come last, because
+    they multiply rows."""
     rest = list(patterns)
     chosen: list[TriplePattern] = []
     bound: frozenset[str] = frozenset()

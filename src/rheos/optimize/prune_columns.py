@@ -1,4 +1,4 @@
-"""Prune unused columns: a variable that nothing above a pattern reads is not carried any further."""
+"""Prune unused columns: a pattern drops the variables that nothing above it reads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def prune_columns(query: Query, statistics: Statistics) -> Query:
 
 
 def narrow(node: Node, needed: Names) -> Node:
-    """The pattern with the same solutions, as far as the needed variables go."""
+    """The pattern without variables that are not needed; the needed variables have the
+    same values as before."""
     match node:
         case BGP() | PathPattern():
             scope = in_scope(node)
@@ -110,7 +111,7 @@ def narrow(node: Node, needed: Names) -> Node:
             return replace(node, pattern=narrow(pattern, in_scope(pattern)))
         case Recent(pattern, within, group, aggregates):
             kept = tuple(item for item in aggregates if item[0].name in needed)
-            # Its solutions are a set: with fewer variables there could be fewer of them.
+            # The solutions of its pattern are a set: with fewer variables there could be fewer solutions.
             return Recent(narrow(pattern, in_scope(pattern)), within, group, kept)
         case Aggregated(pattern, aggregations):
             added = tuple(item for item in aggregations if item.variable.name in needed)

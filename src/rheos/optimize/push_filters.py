@@ -1,7 +1,7 @@
-"""Push filters down: each condition moves to the smallest pattern that binds what it reads.
+"""Push filters down: each condition moves to the smallest pattern that binds the variables that it reads.
 
-One that asks for the interval of a solution (EP-SPARQL) stays above joins, whose solutions have intervals of
-their own.
+A condition on the interval of a solution (EP-SPARQL) stays above joins, because a solution of a join has
+another interval than the solutions that are joined.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ from rheos.algebra.rewrite import bottom_up, in_query
 from rheos.algebra.variables import Names, asks_interval, certain, has_exists, in_scope, names, used
 from rheos.optimize.statistics import Statistics
 
-# Each call of these has a value of its own, so a row must not be tested earlier or more often.
+# Each call of these functions gives another value, so their conditions must not be tested earlier or more
+# often.
 VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
-# The interval of a solution of these is made of two others.
+# A solution of these gets its interval from those of two solutions.
 JOINS = (Join, LeftJoin, SeqJoin, SeqRightJoin, EqJoin, EqLeftJoin, AllenJoin)
 
 
@@ -61,7 +62,8 @@ def push(node: Node) -> Node:
 
 
 def restricted(optional: Node, condition: Expression) -> tuple[Node, Expression | None]:
-    """The optional part with those conjuncts of the condition that read it alone, and what is left."""
+    """The optional part, with those conjuncts of the condition that read only this part; and the conjuncts
+    that are left."""
     inside: list[Expression] = []
     kept: list[Expression] = []
     for part in conjuncts(condition):
@@ -73,7 +75,8 @@ def restricted(optional: Node, condition: Expression) -> tuple[Node, Expression 
 def place(conditions: Sequence[Expression], node: Node) -> Node:
     """The node with each condition at the deepest place where it means the same.
 
-    All at once: a condition that went alone would have to go through those before it, one by one.
+    All conditions are moved together: one at a time, a condition would have to pass the
+    earlier ones one by one.
     """
     sides: dict[str, list[Expression]] = {}
     for condition in conditions:
@@ -116,7 +119,8 @@ def operands_for(condition: Expression, node: Node) -> tuple[str, ...]:
 
 
 def decided_by(reads: Names, side: Node, other: Node) -> bool:
-    """Whether what a condition reads has the same value in `side` as in its join with `other`."""
+    """Whether all variables that a condition reads have the same values in `side` as in
+    its join with `other`."""
     return reads <= in_scope(side) and all(
         name in certain(side) or name not in in_scope(other) for name in reads
     )
@@ -133,7 +137,8 @@ def volatile(condition: Expression) -> bool:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a conjunction; in a filter each may be tested by itself, as an error drops the row too."""
+    """The parts of a conjunction. In a filter, each may be tested by itself, since an error
+    also drops the row."""
     if isinstance(condition, Call) and condition.name == "&&":
         return [part for argument in condition.arguments for part in conjuncts(argument)]
     return [condition]

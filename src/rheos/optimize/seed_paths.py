@@ -20,7 +20,7 @@ from rheos.algebra.variables import certain
 from rheos.optimize import estimate
 from rheos.optimize.statistics import Statistics
 
-# Starting points are worth collecting while they are fewer than this part of all triples.
+# To collect starting points saves time while they are fewer than this part of all triples.
 WORTHWHILE = 0.1
 
 
@@ -41,7 +41,8 @@ def worthwhile(node: Node, statistics: Statistics) -> bool:
 
 
 def seeded(path: PathPattern, other: Node) -> PathPattern:
-    """The path with the other pattern as its starting points, at whichever end that pattern binds."""
+    """The path with the other pattern as its starting points, at the end that this pattern binds; unchanged
+    if it binds neither end."""
     if not isinstance(path.path, ZeroOrMore | OneOrMore) or path.seeds is not None:
         return path
     if open_end(path.subject, other) and isinstance(path.object, Variable):

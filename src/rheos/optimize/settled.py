@@ -1,7 +1,8 @@
-"""What is settled: which stream patterns of an EP-SPARQL query depend on events that may still be derived.
+"""Settled events: which stream patterns of an EP-SPARQL query depend on events that may still be derived.
 
-Rules that read what they make are evaluated to a fixpoint, end by end. What they made that ended earlier is
-settled by then. What ends at the same time is not: it may still be derived. Patterns are named by numbers.
+Rules that read their own triples are evaluated to a fixpoint, one end after the other (an end is a time at
+which events end). Derived events that ended earlier are settled then. Those that end at the same time are
+not: more of them may still be derived. Patterns are given by their numbers.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def numbers(node: Node) -> Numbers:
 def at_end(node: Node, *, static: bool = False) -> Numbers:
     """The patterns whose events may end at the same time as a solution.
 
-    If there is `static` data, a pattern may match that instead of an event. Such a match has no interval, so
-    the events before it may be the last ones of the solution.
+    With `static`, a pattern may also match static data instead of an event. Such a match has no interval, so
+    the events before it may be the last events of the solution.
     """
     match node:
         case AllenJoin("FINISHES", left, right):
@@ -65,8 +66,8 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
     """The patterns whose absence matters: they are optional, taken away, aggregated, or must not come between
     two others.
 
-    The two others count as well, because it matters where their events lie. They do not if their events have
-    the same values at a `single` time only.
+    The two others count as well, because it matters which of their events lie next to each other. They do not
+    count if they are in `single`: their events have the same values at one time only.
     """
 
     def inside(inner: Node) -> Numbers:
@@ -90,7 +91,7 @@ def looked_for(node: Node, single: Numbers = NONE) -> Numbers:
 
 
 def unsettled(node: Node) -> Numbers:
-    """The patterns of which it matters that no event ends at the same time as the solution."""
+    """The patterns for which it matters that no event ends at the same time as the solution."""
     match node:
         case AllenJoin("FINISHES", left, right):
             return unsettled(left) | unsettled(right)

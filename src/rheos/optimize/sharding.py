@@ -1,15 +1,16 @@
-"""Sharding by a variable: a query is cut into parts that tasks answer apart, and what puts them together.
+"""Sharding by a variable: cuts a query into a part that each task answers for its shard,
+and a merge of the parts.
 
-A solution is of the shard that the hash of one of its terms says. That is exact if every part of a pattern
-that mentions the variable always binds it: then elements with other terms make no difference to the
-solutions of a shard, and each pattern can leave them out before it is joined.
+The hash of one of its terms decides to which shard a solution belongs. That is exact if every part of a
+pattern that mentions the variable always binds it. Then elements with other terms make no difference to the
+solutions of a shard, and each triple pattern can leave them out before it is joined.
 
     whole:  project ─ group ─ pattern
     part:             group ─ pattern, of one shard      merge:  project ─ group ─ parts
 
-What is above the cut is evaluated once, on what the shards have found. If the answer has the variable, the
-cut is at the top. If a projection takes it away, the cut is there, below DISTINCT. Otherwise groups are cut
-in two: each shard counts its own, and the merge adds the counts.
+The operators above the cut are evaluated once, on the rows of all shards. If the answer has the variable, the
+cut is at the top. If a projection takes the variable away, the cut is there, below DISTINCT. Otherwise the
+grouping is cut in two: each shard counts its own solutions, and the merge adds the counts.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ from rheos.algebra.variables import certain, has_exists, in_scope, mentioned
 from rheos.algebra.variables import names as variables
 from rheos.terms import XSD, literal
 
-# The condition that a term is of the shard at hand.
+# The condition that a term belongs to the present shard.
 IN_SHARD = "IN SHARD"
-# The table of what the shards have found: an instant, and c1, c2, … for the variables.
+# The table of the rows of all shards: an instant, and the columns c1, c2, … for the variables.
 PARTIALS = "partials"
 
 _ZERO = Constant(literal("0", XSD + "integer"))
@@ -60,10 +61,11 @@ _ZERO = Constant(literal("0", XSD + "integer"))
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A query in two: `part` is asked in each shard of a variable, `merge` of what all of them have found.
+    """A query in two parts: `part` is evaluated in each shard of a variable, `merge` on
+    the rows of all shards.
 
-    Sums in `exact` columns (numbered from 1) can be merged only where no double is among them: how those are
-    rounded depends on the order in which they are added.
+    The sums in the columns `exact` (numbered from 1) can be merged only if no double is among them: the
+    rounding of doubles depends on the order in which they are added.
     """
 
     variable: str
@@ -74,13 +76,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Uncut:
-    """Why a query is not cut."""
+    """Why a query cannot be cut."""
 
     reason: str
 
 
 def cut(query: Query) -> Cut | Uncut:
-    """A query of C-SPARQL in two parts."""
+    """A query of C-SPARQL in two parts, or why it cannot be cut."""
     form = query.form
     if isinstance(form, Describe):
         return Uncut("DESCRIBE asks all graphs about each term")
@@ -99,9 +101,12 @@ def cut(query: Query) -> Cut | Uncut:
 
 
 def shard_variable(pattern: Node, through: type[Node] | UnionType | None = None) -> str | None:
-    """The variable by which the solutions of a pattern are told apart, if there is one that every part that
-    mentions it binds: the one that most patterns have. It may be taken away by operators `through` which
-    the solutions of shards need not be looked at together."""
+    """The variable by which the solutions of a pattern can be shared out, if there is one: every part that
+    mentions it must bind it. Among several, the one that most triple patterns have.
+
+    Operators of the types `through` at the top may take the variable away: for them it is enough to put the
+    rows of all shards together.
+    """
     if any(isinstance(node, Slice | OrderBy) for node in nodes(pattern)):
         return None
     places = [pattern]
@@ -112,7 +117,8 @@ def shard_variable(pattern: Node, through: type[Node] | UnionType | None = None)
 
 
 def of_shard(node: Node, name: str) -> Node:
-    """The solutions of a pattern whose variable of that name is of the shard, if it is `bound_throughout`."""
+    """The pattern for those solutions that belong to the present shard, by a variable that is
+    `bound_throughout`."""
     match node:
         case BGP() | StreamPattern() | PathPattern() | TableScan() | Values():
             return _only(node, name) if name in certain(node) else node
@@ -128,8 +134,8 @@ def _only(node: Node, name: str) -> Node:
 
 
 def bound_throughout(node: Node, name: str) -> bool:
-    """Whether every part of a pattern that mentions a variable always binds it, and no part looks at rows of
-    several of its values together."""
+    """Whether every part of a pattern that mentions a variable always binds it, and no part looks at rows
+    with different values of it together."""
     if name in mentioned(node) and name not in certain(node):
         return False
     if isinstance(node, Aggregated) and any(Variable(name) not in item.group for item in node.aggregations):
@@ -156,8 +162,8 @@ def triple_patterns(node: Node) -> list[TriplePattern]:
 
 
 def wanted(patterns: list[TriplePattern], name: str) -> list[list[tuple[str, Term]]]:
-    """What elements must be like to matter in a shard: for each pattern the terms that decide it, by their
-    places s, p, o. A constant must be there; the variable must be of the shard."""
+    """The conditions on elements that matter in a shard: for each pattern, its terms that decide, with their
+    places s, p, o. A constant must be equal; the variable's term must belong to the shard."""
     found: dict[str, list[tuple[str, Term]]] = {}
     for pattern in patterns:
         places = zip("spo", pattern.terms, strict=True)
@@ -171,7 +177,7 @@ def wanted(patterns: list[TriplePattern], name: str) -> list[list[tuple[str, Ter
 def _candidates(pattern: Node, names: frozenset[str]) -> list[str]:
     """The variables by which a pattern can be sharded, the one that most patterns have first."""
     if any(isinstance(node, PathPattern) for node in nodes(pattern)):
-        return []  # a path goes through elements that no end of it is part of
+        return []  # a path goes through elements that have neither of its ends
     counts: Counter[str] = Counter()
     subjects: Counter[str] = Counter()
     for triple in triple_patterns(pattern):
@@ -179,7 +185,7 @@ def _candidates(pattern: Node, names: frozenset[str]) -> list[str]:
         counts.update(ends & names)
         subjects.update(names & variables((triple.subject,)))
     usable = [name for name in counts if bound_throughout(pattern, name)]
-    # Of two that are in as many patterns, the one that things are said of.
+    # Of two variables that are in equally many patterns, the one that is more often a subject.
     return sorted(usable, key=lambda name: (-counts[name], -subjects[name], name))
 
 
@@ -212,13 +218,14 @@ def _has(triple: TriplePattern, name: str) -> bool:
 
 
 def _without_order(pattern: Node) -> Node:
-    """What is below ORDER BY, if the whole answer is ordered."""
+    """The pattern below ORDER BY, if the whole answer is ordered."""
     orders = [node for node in _spine(pattern) if isinstance(node, OrderBy)]
     return orders[-1].pattern if orders else pattern
 
 
 def _spine(pattern: Node) -> Iterator[Node]:
-    """The operators on the whole answer, from the top down to the first that has other operands."""
+    """The operators on the whole answer, from the top down to the first that is not a simple operator on the
+    rows of one operand."""
     node = pattern
     while True:
         yield node
@@ -230,7 +237,7 @@ def _spine(pattern: Node) -> Iterator[Node]:
 
 
 def _looks_down(pattern: Node, cut_at: Node) -> bool:
-    """Whether an operator above the cut has an EXISTS, which would look at what is below it."""
+    """Whether an operator above the cut has an EXISTS, which would look at the data below the cut."""
     above = itertools.takewhile(lambda node: node is not cut_at, _spine(pattern))
     return any(len(below(node)) > 1 for node in above)
 
@@ -264,8 +271,8 @@ def _above(form: Form, old: Node, new: Node) -> Form:
 
 @dataclass(frozen=True, slots=True)
 class _Phases:
-    """An aggregate in two: what shards compute, what the merge computes of that, and the expression of the
-    result."""
+    """An aggregate in two phases: what shards compute, what the merge computes from that, and the expression
+    for the result."""
 
     parts: tuple[tuple[Variable, Aggregate], ...]
     merged: tuple[tuple[Variable, Aggregate], ...]
@@ -280,7 +287,7 @@ def _cut_group(query: Query, group: Group) -> Cut | Uncut:
     if any(aggregate.distinct and aggregate.argument is None for _, aggregate in group.aggregates):
         return Uncut("COUNT(DISTINCT *) compares the solutions of all shards")
     if distinct:
-        # Different values of the variable are in different shards, so that each counts its own.
+        # Equal values of the variable are in the same shard, so each shard can count its own values.
         names = [name for name in names if distinct == {Variable(name)}]
         if not names:
             return Uncut("DISTINCT inside an aggregate compares the solutions of all shards")
@@ -293,7 +300,8 @@ def _cut_group(query: Query, group: Group) -> Cut | Uncut:
     rows = Variable("$rows")
     parts = [part for found in phases for part in found.parts]
     grouped = Group(of_shard(group.pattern, names[0]), group.keys, (*parts, (rows, Aggregate("COUNT", None))))
-    # With no keys a shard without a solution has a group, too; its sums are right, but it has no least value.
+    # Without keys, even a shard without solutions has a group. Its sums are right, but it has no MIN, so it
+    # is left out.
     there = Filter(Call(">", (rows, _ZERO)), grouped)
     columns = tuple(key.name for key in group.keys) + tuple(variable.name for variable, _ in parts)
     always = certain(grouped) & set(columns)

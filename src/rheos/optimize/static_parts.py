@@ -1,8 +1,9 @@
-"""Static parts: what a continuous query asks of static data is left to tables, which are filled apart.
+"""Static parts: the patterns of a continuous query on static data are replaced by tables,
+which are filled apart.
 
-Static data changes seldom. What a query asks of it is computed when it changes, not with every batch: a join
-of stream patterns and static ones becomes a join with tables, one for each set of static patterns that share
-variables. (Static patterns that share none would only be multiplied with one another.)
+Static data changes seldom. So these patterns are evaluated when the data changes, not with every batch. A
+join of stream patterns and static ones becomes a join with tables, one for each set of static patterns that
+share variables. (Static patterns that share none would only be multiplied with one another.)
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from rheos.algebra.variables import certain, in_scope, used
 from rheos.optimize.flows import chain
 from rheos.optimize.push_filters import movable
 
-# The graphs that a part can read beside those that it names: the default graph, and all that there are.
+# The graphs that a part can read beside those that it names: the default graph, and all named graphs.
 DEFAULT, EVERY = "", "*"
 
 
 @dataclass(frozen=True, slots=True)
 class StaticPart:
-    """What a table is filled with: the solutions of a query on static data, with columns in its order.
+    """A table and the query on static data whose solutions it holds, with columns in the order of the query.
 
     A change of one of the graphs that it `reads` makes the table out of date.
     """
@@ -67,7 +68,8 @@ class StaticPart:
 
 @dataclass(frozen=True, slots=True)
 class Derivations:
-    """A table of what elements of streams entail, by a schema, that the patterns of a query could match."""
+    """A table of derivations: what elements of streams entail by a schema, as far as the patterns of a query
+    could match it."""
 
     table: str
     schema: Schema
@@ -83,7 +85,8 @@ Part = StaticPart | Derivations
 
 
 def derivations_for(query: Query, patterns: Sequence[TriplePattern]) -> Derivations | None:
-    """What elements entail of these patterns of a query; None where nothing is entailed."""
+    """The derivations that these patterns of a query could match; None if the query
+    asks for no entailment."""
     schema = schema_of(query)
     if schema is None:
         return None
@@ -98,8 +101,8 @@ def schema_graphs(schema: Schema) -> frozenset[str]:
 
 
 def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticPart:
-    """A pattern on static data as a table. Queries share one if they ask the same of the same graphs; but one
-    that has the constants of a family is that of its `owner` alone."""
+    """A pattern on static data as a table. Queries that ask the same of the same graphs share a table; but a
+    table with the constants of a family belongs to its `owner` alone."""
     variables = tuple(sorted(in_scope(node)))
     asked = Query(Select(node, variables), dataset)
     of_family = any(name.startswith("$") for name in variables)
@@ -109,7 +112,8 @@ def static_part(node: Node, dataset: Dataset | None, owner: str = "") -> StaticP
 
 
 def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart, ...]]:
-    """The query with tables in the place of its static parts; `owner` tells families apart."""
+    """The query with tables in the place of its static parts, and these parts; `owner`
+    tells families apart."""
     parts: dict[str, StaticPart] = {}
 
     def kept(node: Node) -> Node:
@@ -148,12 +152,13 @@ def keep_static(query: Query, owner: str = "") -> tuple[Query, tuple[StaticPart,
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a pattern is static but asks nothing of the data."""
+    """Whether a pattern is static but reads no static graph."""
     return isinstance(node, Values | TableScan) or node == BGP()
 
 
 def _rewritten(node: Node, rewrite: Rewrite) -> Node:
-    """The node with its operand rewritten; patterns inside EXISTS stay: they may look at the row outside."""
+    """The node with its operand rewritten. Patterns inside EXISTS stay, because they may
+    read the row outside."""
     if isinstance(node, StreamPattern):
         return node
     assert not isinstance(node, BGP | PathPattern | Join | LeftJoin | Minus | Union | Values | TableScan)
@@ -164,20 +169,22 @@ def _rewritten(node: Node, rewrite: Rewrite) -> Node:
 
 
 def restricted(part: Node, conditions: Sequence[Expression]) -> tuple[Node, list[Expression]]:
-    """A static part with those conditions on a join that it decides by itself, and the others. What two
-    static rows have to do with each other is then looked at once, and not for every element."""
+    """A static part with those conditions on a join that it decides by itself; and the other conditions.
+    Conditions between static rows are then tested once, and not for every element."""
     own = decided(conditions, part)
     return filtered(part, own), [condition for condition in conditions if condition not in own]
 
 
 def decided(conditions: Sequence[Expression], part: Node) -> list[Expression]:
-    """Those conditions that hold for a row of a join if, and only if, they hold for what it has of a part."""
+    """The conditions that one part of a join decides: they hold for a row of the join if, and only if, they
+    hold for the row of the part."""
     bound = certain(part)
     return [c for c in conditions if used(c) and used(c) <= bound and movable(c) and not tells_time(c)]
 
 
 def conditions_of(node: Node) -> list[Expression]:
-    """The conditions on a pattern. A static part need not have rows that do not meet them either."""
+    """The conditions of the filters on a pattern. Rows of a static part that fail them
+    can be left out, too."""
     return [node.condition, *conditions_of(node.pattern)] if isinstance(node, Filter) else []
 
 
@@ -188,7 +195,7 @@ def tells_time(condition: Expression) -> bool:
 
 
 def joined(nodes: Sequence[Node]) -> Node:
-    """The join of patterns; basic ones become one again."""
+    """The join of patterns. All BGPs become one BGP again."""
     basic = [node for node in nodes if isinstance(node, BGP)]
     others = [node for node in nodes if not isinstance(node, BGP)]
     together = BGP(tuple(pattern for node in basic for pattern in node.patterns))
@@ -196,7 +203,7 @@ def joined(nodes: Sequence[Node]) -> Node:
 
 
 def components(node: Node) -> list[Node]:
-    """A basic graph pattern as those of its parts that share no variables, also inside GRAPH <name>."""
+    """A BGP cut into parts that share no variables, also inside GRAPH <name>."""
     match node:
         case BGP(patterns) if patterns:
             return [joined(group) for group in connected([BGP((pattern,)) for pattern in patterns])]
@@ -206,7 +213,7 @@ def components(node: Node) -> list[Node]:
 
 
 def connected(nodes: Iterable[Node]) -> list[list[Node]]:
-    """The patterns in groups, such that those of different groups share no variable."""
+    """The patterns in groups, such that patterns of different groups share no variable."""
     groups: list[list[Node]] = []
     for node in nodes:
         near = [group for group in groups if any(in_scope(node) & in_scope(other) for other in group)]
@@ -227,14 +234,14 @@ def reads(node: Node, dataset: Dataset | None, graph: str = DEFAULT) -> frozense
             merged = dataset is not None and dataset.default and graph == DEFAULT
             return frozenset(dataset.default) if dataset is not None and merged else frozenset({graph})
         case Graph(Constant(name), pattern):
-            return reads(pattern, dataset, name) | {name}  # whether it is there, if nothing else
+            return reads(pattern, dataset, name) | {name}  # at least, whether the graph exists
         case Graph(_, pattern):
             return reads(pattern, dataset, EVERY) | {EVERY}
     return frozenset().union(*(reads(inner, dataset, graph) for inner in below(node)))
 
 
 def has_static(node: Node) -> bool:
-    """Whether a pattern looks at static data anywhere."""
+    """Whether a pattern reads static data anywhere."""
     if isinstance(node, BGP | PathPattern | Graph):
         return node != BGP()
     return any(map(has_static, below(node)))

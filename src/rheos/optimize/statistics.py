@@ -1,4 +1,5 @@
-"""What is known of the loaded data when patterns are ordered: how many triples each predicate has."""
+"""Statistics: counts of the loaded data, by which patterns are ordered: how many triples
+each predicate has."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class PredicateCount:
-    """The triples of one predicate, and how many different subjects and objects they have (about)."""
+    """How many triples a predicate has, and about how many different subjects and objects these have."""
 
     triples: int
     subjects: int
@@ -23,7 +24,7 @@ class Statistics:
     predicates: Mapping[str, PredicateCount] = field(default_factory=dict)
 
     def plus(self, more: Mapping[str, PredicateCount]) -> Statistics:
-        """With further triples: subjects and objects are counted as if none were there before."""
+        """The statistics with further triples, whose subjects and objects are all counted as new."""
         counts = dict(self.predicates)
         for predicate, new in more.items():
             known = counts.get(predicate, PredicateCount(0, 0, 0))

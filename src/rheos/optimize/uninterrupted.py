@@ -4,8 +4,8 @@ The language says that nothing came between two events by
 
     { {A} SEQ {C} EQUALSOPTIONAL { {A} SEQ {B} SEQ {C} } FILTER(!BOUND(?b)) }
 
-To join A, B and C only to find what cannot be joined so would cost the more the longer it is quiet. It is
-enough to know for each C when the last B before it began: A must not have ended before that.
+To join A, B and C, only to drop what can be joined, would cost more the longer nothing interrupts. It is
+enough to know, for each C, when the last B before it began: A must not have ended before that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rheos.optimize.push_filters import conjuncts, volatile
 
 
 def uninterrupted(node: Node) -> Node:
-    """The pattern, whose stream patterns have numbers, with such joins where they mean the same."""
+    """The pattern, whose stream patterns have numbers, with the simpler join wherever it means the same."""
     return bottom_up(node, _rewritten)
 
 
@@ -40,7 +40,7 @@ def _rewritten(node: Node) -> Node:
 
 
 def _absent(condition: Expression) -> str | None:
-    """The variable that a condition wants to be unbound, if that is all of it."""
+    """The variable of a condition that has the form `!BOUND(?variable)`; None for other conditions."""
     match condition:
         case Call("!", (Call("BOUND", (Variable(name),)),)):
             return name
@@ -48,7 +48,8 @@ def _absent(condition: Expression) -> str | None:
 
 
 def _joined(node: Node, absent: str) -> Node | None:
-    """The left side of such a pattern, with what must not come between."""
+    """The simpler join for a pattern of the form above, if the filter tests the variable
+    `absent`; else None."""
     match node:
         case EqLeftJoin(kept, SeqJoin(SeqJoin(first, between, None), last, None), None):
             inner, conditions = _bare(kept)
@@ -57,7 +58,7 @@ def _joined(node: Node, absent: str) -> Node | None:
             left, right = inner.left, inner.right
             alike = _same(left, first) and _same(right, last)
             named = absent in certain(between) and absent not in in_scope(inner)
-            # What the interruption shares with the others has to be known from the last of them.
+            # All variables that B shares with A must also be in C.
             known = in_scope(between) & in_scope(left) <= in_scope(right)
             if alike and named and known and all(map(_simple, (left, between, right))):
                 return _filtered(replace(inner, between=between, alike=True), conditions)
@@ -65,7 +66,7 @@ def _joined(node: Node, absent: str) -> Node | None:
 
 
 def _simple(node: Node) -> bool:
-    """Whether all solutions occur and bind all variables, and there is but one way to them."""
+    """Whether all solutions have an event and bind all variables, and the pattern has no UNION."""
 
     def united(inner: Node) -> bool:
         return isinstance(inner, Union) or any(map(united, below(inner)))
@@ -74,7 +75,8 @@ def _simple(node: Node) -> bool:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """Whether a pattern is another but for filters on terms, which hold for all that binds the same."""
+    """Whether two patterns are equal, except that the second lacks filters on terms. These hold for the
+    second anyway, since its solutions must bind the same terms."""
 
     def plain(inner: Node, *, filters: bool) -> Node:
         def step(found: Node) -> Node:
@@ -95,7 +97,7 @@ def _of_terms(condition: Expression) -> bool:
 
 
 def _bare(node: Node) -> tuple[Node, list[Expression]]:
-    """A pattern without the filters around it, and these."""
+    """A pattern without the filters around it, and the conditions of these filters."""
     conditions: list[Expression] = []
     while isinstance(node, Filter):
         conditions += conjuncts(node.condition)

@@ -1,6 +1,6 @@
 """The languages of continuous queries: which operator answers a query.
 
-No other module knows how many there are.
+This is the only module that knows all languages.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rheos.syntax import ast
 
 
 class Understood(NamedTuple):
-    """A continuous query: its name, its operator, the variables that it answers, and whether what it reports
-    is a stream that others can read."""
+    """A continuous query: its name, its operator, the variables of its answers, and whether its answers are a
+    stream that other queries can read."""
 
     name: str
     operator: Operator
@@ -42,14 +42,15 @@ class Understood(NamedTuple):
 def understand(
     tree: ast.Query, name: str, base: str, streams: Sequence[str], entailment: str, *, view: bool = False
 ) -> Understood:
-    """The operator of a query. `name` is what it is called if its text does not say; `streams` are the IRIs
-    of those that there are. A `view` shows what its windows hold now."""
+    """The operator of a query. `name` is the name of a query whose text gives none; `streams` are the IRIs of
+    the existing streams. A `view` shows what its windows hold now."""
     if view and (tree.dialect in ("epsparql", "rspql") or tree.stream_patterns):
         raise UnsupportedError("a view is a query of C-SPARQL", tree.text, tree.position)
     if tree.dialect == "epsparql":
         detecting = under(translate_epsparql(tree, name, base), entailment)
         form = detecting.query.form
-        # A CONSTRUCT is a rule: what it makes is part of the stream of all such queries.
+        # A CONSTRUCT is a rule: other queries can read the triples that it makes, even if it registers no
+        # stream.
         makes = detecting.makes_stream or isinstance(form, Construct)
         variables = form.variables if isinstance(form, Select) else ()
         return Understood(detecting.name, EPSparqlOperator.of(detecting, tree.text), variables, makes)
@@ -74,7 +75,7 @@ def understand(
 
 
 def explain(tree: ast.Query, base: str, streams: Sequence[str], entailment: str) -> dict[str, str]:
-    """The parts of the explanation of a query, each with its title."""
+    """The parts of the explanation of a query, by their titles."""
     if tree.dialect == "epsparql":
         return explain_epsparql(under(translate_epsparql(tree, "query", base), entailment))
     if tree.stream_patterns:
@@ -86,5 +87,5 @@ def explain(tree: ast.Query, base: str, streams: Sequence[str], entailment: str)
 
 
 def _under_its_own(query: RspqlQuery, entailment: str) -> RspqlQuery:
-    """A query under the entailment that its text asks for, or else under the one that is given."""
+    """A query under the entailment that its text asks for or, if it asks for none, under the given one."""
     return under(query, query.entailment or entailment)

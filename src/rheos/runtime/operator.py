@@ -1,7 +1,7 @@
 """Operators: what the runtime knows of a continuous query, whatever its language.
 
 A language is a folder beside this module (`csparql`, `cqels`, `epsparql`, `rspql`) with a class that is an
-`Operator`. `languages.py` is the only place that knows how many there are.
+`Operator`. Only `languages.py` knows all of them.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ Marks = npt.NDArray[np.bool_]
 
 
 class Answers(NamedTuple):
-    """What a query reports: its instants (instant, at), also those with no row, and the rows (instant, at,
-    columns), both in order."""
+    """What a query reports: its instants (instant, at), also those without rows, and the rows (instant, at,
+    columns). Both tables are in order."""
 
     instants: pa.Table
     rows: pa.Table
 
 
 class Count(NamedTuple):
-    """How many elements of a stream there were up to a moment, and how many graphs."""
+    """How many triples of a stream there were up to a moment, and how many graphs."""
 
     triples: int
     graphs: int
 
 
 class Span(NamedTuple):
-    """What a query is evaluated on: the times after one and up to another, and of each stream what came
-    before the query was registered. If it is `over`, all its streams have ended."""
+    """The span of time that a query is evaluated for: after one time and up to another. `before`
+    says how much of each stream came before the query was registered. If `over` is True, all its
+    streams have ended."""
 
     after: int
     until: int
@@ -64,8 +65,8 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a stream ended: the time of its last element, how many triples were before that, and how many in
-    all; and the same for graphs, if it is a stream of these."""
+    """How a stream ended: the time of its last element, how many triples came before that time, and how many
+    in all. `graphs` has the same two numbers for a stream of graphs."""
 
     time: int
     before: int
@@ -74,15 +75,15 @@ class End:
 
 
 class Derived(NamedTuple):
-    """What queries that read one another's streams in a circle report, by name. If they had to be cut off,
-    `failure` says why."""
+    """The answers of queries that read one another's streams in a circle, by name. If their evaluation had to
+    be cut off, `failure` says why."""
 
     answers: Mapping[str, Answers]
     failure: str | None = None
 
 
 class Family(ABC):
-    """Queries that are evaluated at once, because they differ in constants only."""
+    """Queries that differ only in constants, and are therefore evaluated by one statement."""
 
     members: tuple[str, ...]
 
@@ -100,16 +101,16 @@ class Family(ABC):
 class Operator(ABC):
     """A continuous query, compiled when it is registered and evaluated in every micro-batch.
 
-    It is pickled on its way to the workers, and compares equal to another one that does the same.
+    It is pickled on its way to the workers. Two operators that do the same compare equal.
     """
 
     language: str
     occurs = False  # its answers have intervals: a start and an end
-    late = False  # it is known only later than they end that there are some of its answers
-    view = False  # it shows what is, rather than reporting all that was
-    names_streams = True  # it needs the streams that it reads to be there; otherwise it reads what there is
-    makes_graphs = False  # what it derives at an instant is one graph of its stream, not as many triples
-    unbounded = False  # nothing bounds what it has to remember
+    late = False  # some of its answers become known only after they have ended
+    view = False  # it shows the present content of its windows, and does not report every instant
+    names_streams = True  # it names its streams, which must exist; otherwise it reads those that exist
+    makes_graphs = False  # the triples that it derives at an instant are one graph of its stream
+    unbounded = False  # nothing bounds how long it has to remember elements
     steps = False  # it is evaluated each time so many elements have arrived
     compares = False  # it compares an evaluation with the one before
 
@@ -118,7 +119,7 @@ class Operator(ABC):
     @property
     @abstractmethod
     def algebra(self) -> Query:
-        """What it asks."""
+        """The algebra of the query."""
 
     @property
     @abstractmethod
@@ -128,22 +129,22 @@ class Operator(ABC):
     @property
     @abstractmethod
     def sees(self) -> Hashable:
-        """What it looks at: operators with the same value need the same elements."""
+        """A key for the elements that it looks at: operators with the same key need the same elements."""
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The names of what it keeps between batches beside the elements of streams."""
+        """The names of the tables that it keeps between batches beside the elements of streams."""
         return ()
 
     @property
     def static_parts(self) -> tuple[Part, ...]:
-        """The tables of static data that it needs, if it is evaluated by itself."""
+        """The tables of static data that it needs if it is evaluated by itself, not in a family."""
         return ()
 
     @property
     def graphs(self) -> frozenset[Schema | None]:
-        """The static graphs that it needs as a whole: as they are (None), or with what they entail by a
-        schema."""
+        """The static graphs that it needs as a whole: None stands for the graphs as they are, a schema for
+        the graphs with what they entail by this schema."""
         return frozenset()
 
     @property
@@ -151,18 +152,19 @@ class Operator(ABC):
         """How its work can be shared out."""
         return ONE
 
-    # What it gives up under load, in words; the variables that are estimates; whether it skips instants.
+    # In words, what it gives up under load; the variables that are estimates; whether it skips
+    # instants.
     gives_up: str | None = None
     errors: tuple[str, ...] = ()
     skips: bool = False
 
     @property
     def incremental(self) -> bool:
-        """Whether what it found can be kept between batches, so that it only looks for what is new."""
+        """Whether it can keep its solutions between batches, so that a batch only looks for new ones."""
         return False
 
     def keeps(self, bench: Workbench, span: Span) -> bool:
-        """Whether a span is evaluated with what is kept."""
+        """Whether a span is evaluated with the solutions in the cache."""
         if bench.cache is None or not self.incremental:
             return False
         return bench.cache.pays({stream: bench.buffers[stream] for stream in self.streams}, span)
@@ -171,7 +173,7 @@ class Operator(ABC):
 
     @property
     def family(self) -> str | None:
-        """Operators with the same value are evaluated together."""
+        """The key of its family: operators with the same key are evaluated together. None if it has none."""
         return None
 
     def together(self, members: Sequence[Registered]) -> Family:
@@ -180,7 +182,7 @@ class Operator(ABC):
 
     @property
     def rule(self) -> Sequence[TriplePattern]:
-        """The triples that it adds to the streams that operators of its language read without naming them."""
+        """The triples that it makes, if it is a rule. Operators that do not name their streams read them."""
         return ()
 
     def reading(
@@ -189,23 +191,23 @@ class Operator(ABC):
         rules: Mapping[str, Sequence[TriplePattern]],
         derivations: Callable[[Schema], pa.Table] | None,
     ) -> Self:
-        """The operator when there are these streams from outside, and these rules by the streams that they
-        make. `derivations` tells what a schema entails of any triple."""
+        """The operator for these streams from outside and these rules, by the streams that they make.
+        `derivations` gives what a schema entails of any triple."""
         return self
 
     def check_circle(self, names: str, together: Sequence[Registered]) -> None:
-        """Refuse queries that read one another's streams in a circle, if that has no meaning."""
+        """Refuse queries that read one another's streams in a circle, if such a circle has no meaning."""
         raise RheosError(f"these queries read one another's streams in a circle: {names}")
 
     # --- when it is evaluated ------------------------------------------------------------------------
 
     @abstractmethod
     def end(self, ends: Mapping[str, End]) -> int | None:
-        """Where its clock stops when all its streams have ended, given how those ended that had any elements;
-        None if none had."""
+        """The time at which its clock stops when all its streams have ended. `ends` has the streams that had
+        elements. None if no stream had any."""
 
     def due(self, after: int, until: int) -> bool:
-        """Whether it can have anything to report between two times."""
+        """Whether it may have something to report between two times."""
         return after < until
 
     @abstractmethod
@@ -217,9 +219,9 @@ class Operator(ABC):
         bench: Workbench | None = None,
         before: Mapping[str, Count] | None = None,
     ) -> Marks:
-        """Which elements of a stream an evaluation after a time can still see. `elements` are those of all
-        its streams, with their places. The workbench tells what they entail, if that matters; `before` is as
-        in a span, and matters if the operator `compares`."""
+        """Which elements of a stream an evaluation after the time `until` can still see. `elements` are those
+        of all its streams, with their places. The workbench computes what elements entail, if that matters.
+        `before` is as in a span, and matters only if the operator `compares`."""
 
     # --- what it answers -----------------------------------------------------------------------------
 
@@ -227,11 +229,12 @@ class Operator(ABC):
     def answers(
         self, bench: Workbench, together: Sequence[Registered], span: Span, shard: Shard | None = None
     ) -> Mapping[str, Answers]:
-        """What queries report for a span, by name: this one alone, or members of its family. In a shard of
-        the variable of its `sharding`: what is to be `merged`."""
+        """What queries report for a span, by name: this query alone, or members of its family. In
+        a shard of the variable of its `sharding`, the answers are partial: `merged` puts those of
+        all shards together."""
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
-        """What all shards of a variable have found together. UnmergedError if that cannot be said."""
+        """The answers of all shards of a variable, put together. UnmergedError if that is not possible."""
         raise AssertionError(f"{self.language} is not sharded by a variable")
 
     def can_shard_circle(self, together: Sequence[Registered]) -> bool:
@@ -246,17 +249,17 @@ class Operator(ABC):
         until: int,
         shard: Shard | None = None,
     ) -> Derived:
-        """What queries report that read one another's streams in a circle, up to a time; in a shard, what is
-        to be `merged`."""
+        """The answers, up to a time, of queries that read one another's streams in a circle. In a shard, the
+        answers are partial: `merged` puts those of all shards together."""
         raise AssertionError(f"{self.language} has no circles: see check_circle")
 
     @abstractmethod
     def rehearse(self, bench: Workbench) -> None:
-        """Be evaluated once on made-up elements; whatever goes wrong is raised. The workbench has the static
+        """Evaluate the query once on made-up elements; errors are raised. The workbench has the static
         graphs, which are empty."""
 
     def is_large(self, text: str) -> bool:
-        """Whether a rehearsal may take so long that it belongs into a process of its own."""
+        """Whether a rehearsal may take so long that it needs a process of its own."""
         return False
 
 
@@ -266,7 +269,8 @@ def next_multiple(time: int, step: int) -> int:
 
 
 def one_after_another(parts: Sequence[Answers]) -> Answers:
-    """The answers of spans that follow one another. Instants that are numbers go on after those before."""
+    """The answers of spans that follow one another, as one. Instants that are numbers continue the count of
+    the span before."""
     found: list[Answers] = []
     last: int | None = None
     for instants, rows in parts:
@@ -280,8 +284,8 @@ def one_after_another(parts: Sequence[Answers]) -> Answers:
 
 
 def in_order(rows: pa.Table, *, distinct: bool = False) -> pa.Table:
-    """Rows in the order of their columns, what is unbound first: the order in which statements give them. If
-    `distinct`, each of them once."""
+    """Rows sorted by their columns, unbound values first: the order in which statements give them. With
+    `distinct`, equal rows are one."""
     numbered = rows.rename_columns([f"c{number}" for number in range(rows.num_columns)])
     with duckdb.connect() as connection:
         connection.register("numbered", numbered)

@@ -1,7 +1,7 @@
-"""The plan: which queries run, in groups that can be evaluated apart, and what a micro-batch is told.
+"""The plan: which queries run, in groups that can be evaluated apart; and the control data of a micro-batch.
 
 A plan is shipped to the workers once for every change of the registry. What changes with every batch is in
-its `Control`, which is small.
+the `Control` of the batch, which is small.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rheos.runtime.state.progress import Progress
 from rheos.runtime.state.segments import Segments
 from rheos.runtime.state.store import Store
 
-# What operators keep beside streams has names that begin like this.
+# The names of the tables that operators keep beside streams begin like this.
 STATE = "urn:rheos:state/"
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A query that runs: what it is called, how it is evaluated, and the stream that it makes, if any."""
+    """A query that runs: its description, its operator, and the stream that it makes, if any."""
 
     info: QueryInfo
     operator: Operator
@@ -48,8 +48,9 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class StaticTable:
-    """A table of static data in the state store: its name there, how many rows it has, and how many values in
-    each column. Its columns are c1, c2, … (derivations have their own)."""
+    """A table of static data in the state store: the name of its file, how many rows it has, and
+    how many different values in each column. Its columns are c1, c2, … (tables of derivations
+    have their own names)."""
 
     file: str
     size: Size
@@ -59,9 +60,9 @@ class StaticTable:
 class Plan:
     """Groups of queries that tasks evaluate. Queries that read one another's streams are in the same group.
 
-    A stream that no query reads at the moment flows all the same: the first group counts its elements.
-    Streams whose makers are `stopped` bring nothing and hold nothing up; what they brought before may still
-    be in a window.
+    A stream that no query reads (`unread`) flows all the same: the first group counts its elements. `stopped`
+    are the streams whose makers are stopped: they bring no elements, and no query waits for them. Elements
+    that they brought before may still be in a window.
     """
 
     version: str
@@ -82,7 +83,7 @@ class Plan:
         return sorted({*read, *self.unread} if group == 0 else read)
 
     def readers(self) -> dict[str, list[int]]:
-        """The groups that read each stream from outside; the first of them answers for its dead letters."""
+        """The groups that read each stream from outside; the first of them reports its dead letters."""
         found: dict[str, list[int]] = {}
         for number in range(len(self.groups)):
             for stream in self.streams(number):
@@ -99,8 +100,8 @@ class Plan:
                 yield from ((None, part) for part in query.operator.static_parts)
 
     def needing(self, table: str, member: int | None) -> list[str]:
-        """The queries that need a table of static data, or of the family that does, the member of that
-        number."""
+        """The names of the queries that need a table of static data. If the table is needed by a family and
+        `member` is a number, only the member with this number."""
         found: list[str] = []
         for family in self.families:
             if any(part.table == table for _, part in family.static_parts):
@@ -125,12 +126,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a micro-batch is told: where the streams and the queries are, and what is live.
+    """The control data of a micro-batch: how far the streams and the queries are, and
+    which segments are live.
 
-    `silent` streams and `idle` partitions hold nothing up, unless they bring something now: they have been
-    idle for too long. Streams that have `ended` bring nothing after this batch. A query that was registered
-    while streams flowed sees of each the elements after a time: `seen_after`; `counts` has how many there
-    were until then, for queries that count. Each group is evaluated by so many `shards`.
+    `silent` streams and `idle` partitions have brought nothing for too long: no query waits for them, unless
+    they bring something in this batch. Streams that have `ended` bring nothing after this batch. A query that
+    was registered while streams flowed sees, of each stream, the elements after a time: `seen_after`. For
+    queries that count elements, `counts` has how many there were until then. `shards` says how many shards
+    each group has.
     """
 
     batch: int
@@ -147,15 +150,15 @@ class Control:
     segments: Mapping[str, Segments] = field(default_factory=dict)
     static: Mapping[str, StaticTable] = field(default_factory=dict)
     shards: tuple[int, ...] = ()
-    sharded: bool = False  # also what is too little to pay
-    shard_by: Way | None = None  # only in this way
-    unmerged: frozenset[str] = frozenset()  # queries that are not sharded by a variable: it cannot be merged
+    sharded: bool = False  # share out work even where that saves no time
+    shard_by: Way | None = None  # share out work only in this way
+    unmerged: frozenset[str] = frozenset()  # not sharded by a variable: their answers could not be merged
     limit: float | None = None  # how many seconds a query may take
     cautious: bool = False  # the batch before took too long: new queries wait for the next one
     apart: frozenset[str] = frozenset()  # members of families that are evaluated each by itself
     stopped: Mapping[str, str] = field(
         default_factory=dict
-    )  # queries that did not listen, and why they ended
+    )  # queries whose process was ended while it evaluated them, and why
 
     def tasks(self, groups: int) -> list[tuple[int, int]]:
         """The tasks of a batch with so many groups: the group and the shard of each."""
@@ -173,8 +176,8 @@ def families(queries: Sequence[Registered]) -> tuple[Family, ...]:
 
 
 def sharing(queries: Sequence[Registered]) -> tuple[Registered, ...]:
-    """The queries, those of a family with one and the same operator: what they see of streams is the same,
-    and a plan with a thousand of them is small to ship."""
+    """The queries, where all members of a family share one operator object: they see the same elements, and a
+    plan with a thousand of them is small when it is pickled."""
     firsts: dict[str, Operator] = {}
 
     def shared(query: Registered) -> Registered:
@@ -194,7 +197,7 @@ def grouped(queries: Sequence[Registered], most: int) -> tuple[tuple[Registered,
 
 
 def work(queries: Sequence[Registered]) -> int:
-    """How much there is to do for these queries: a family is evaluated at once."""
+    """How many evaluations these queries need: a family needs only one."""
     families = {query.operator.family for query in queries} - {None}
     return len(families) + sum(query.operator.family is None for query in queries)
 
@@ -224,20 +227,21 @@ def related(queries: Sequence[Registered]) -> list[list[Registered]]:
 
 
 def ordered(queries: Sequence[Registered]) -> list[Registered]:
-    """Every query after those whose streams it reads; the rules of a circle follow one another."""
+    """The queries, each after those whose streams it reads; the rules of a circle stand together."""
     return [query for together in components(queries) for query in together]
 
 
 def components(queries: Sequence[Registered]) -> list[list[Registered]]:
-    """The queries in the order of their streams: each by itself, or those that read one another's streams in
-    a circle together."""
+    """The queries, each after those whose streams it reads, as lists: a query by itself, or all queries that
+    read one another's streams in a circle."""
     makers = {query.derived: query.name for query in queries if query.derived is not None}
     read = {query.name: {makers[stream] for stream in query.streams & makers.keys()} for query in queries}
     left, order = {query.name: query for query in queries}, list[list[Registered]]()
     while left:
         ready = [[query] for name, query in left.items() if not read[name] & left.keys()]
         if not ready:
-            # Everything that is left depends on a circle. One that depends on nothing but itself comes first.
+            # All queries that are left depend on a circle. A circle that depends on no other query comes
+            # first.
             needs = {name: _needed(name, read, left.keys()) for name in left}
             first = next(name for name in left if all(name in needs[other] for other in needs[name]))
             ready = [[query for name, query in left.items() if name in needs[first]]]
@@ -262,7 +266,7 @@ def is_circle(together: Sequence[Registered]) -> bool:
 
 
 def circle_path(together: Sequence[Registered]) -> list[str]:
-    """The names of some queries of a circle, in its order."""
+    """The names of some queries that form a circle, each before the reader of its stream."""
     makers = {query.derived: query for query in together}
     path = [together[0]]
     while True:

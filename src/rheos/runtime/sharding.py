@@ -1,9 +1,9 @@
 """Sharding: how the work of a query in a micro-batch can be shared out over tasks.
 
-By a variable: the hash of its term says of which shard a solution is. Each shard looks only at elements that
-can be part of its solutions, and what the shards find is then merged. By time: each shard answers for a span
-of the batch, and reads what the windows of that span need. Otherwise one shard does all. Whatever is chosen,
-the answers are the same.
+By a variable: the hash of its term decides to which shard a solution belongs. Each shard looks only at
+elements that can be part of its solutions, and the answers of the shards are then merged. By time: each shard
+answers for a span of the batch, and reads what the windows of that span need. Otherwise one shard does all
+the work. The answers are the same in all three ways.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Way = Literal["one", "time", "variable"]
 
 
 class Shard(NamedTuple):
-    """One of so many shards, by its number from 0."""
+    """The shard with a `number` (from 0) out of `of` shards."""
 
     number: int
     of: int
@@ -24,13 +24,13 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """The variable by which solutions can be told apart, and whether spans of time can be answered apart.
-    `reason` says why there is no variable or, if neither is possible, why not."""
+    """How the work of a query can be shared out: by a `variable`, `by_time`, by both or not at all. `reason`
+    says why there is no variable or, if neither is possible, why."""
 
     by_time: bool = False
     reason: str = ""
     variable: str | None = None
-    merges: str = ""  # what is left to do when all shards have answered, in words
+    merges: str = ""  # in words, what is left to do when all shards have answered
 
     def __str__(self) -> str:
         time = "by time: each shard answers for some of the instants of a batch"
@@ -43,13 +43,14 @@ class Sharding:
 
 
 class UnmergedError(Exception):
-    """What shards have found cannot be merged to the letter: the query has to be evaluated in another way."""
+    """Merging the answers of the shards would not give exactly the answers of one shard: the query has to be
+    evaluated in another way."""
 
 
 ONE = Sharding(reason="nothing is known of its parts")
 
 
-# What is known when a query makes a stream.
+# The sharding of a query that makes a stream, and of a rule.
 MAKER = Sharding(reason="other queries may read what it makes in the same batch")
 RULE = Sharding(
     reason="other queries may read what it makes in the same batch; "
@@ -58,7 +59,7 @@ RULE = Sharding(
 
 
 def by_variable(variable: str | None, merges: str = "", reason: str = "") -> Sharding:
-    """By time, and also by a variable, if there is one."""
+    """Sharding by time, and also by a variable, if there is one."""
     if variable is None:
         return Sharding(True, reason or "no variable of the answer is bound wherever it is mentioned")
     return Sharding(True, "", variable, merges)

@@ -1,4 +1,4 @@
-"""Words that the explanations of all languages use."""
+"""Phrases that the explanations of all languages use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 
 
 
 def incremental(reason: str | None) -> str:
-    """Whether a batch only looks for what is new, or why not."""
+    """Says whether a batch only looks for new solutions, or why it does not."""
     if reason is not None:
         return f"no, each batch looks at all that is live: {reason}"
     return "yes, a batch looks for what is new where much more is live; what was found before is kept"

@@ -1,1 +1,1 @@
-"""Sinks: the places that the answers of queries go to, one small module for each kind."""
+"""Sinks: where the answers of queries go, with one small module for each kind of sink."""

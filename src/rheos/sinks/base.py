@@ -1,11 +1,11 @@
-"""What a sink is: the one interface between the engine and the places that answers go to.
+"""The interface of sinks, between the engine and the systems to which answers go.
 
-A sink takes the answers of one query, a micro-batch at a time, in their order, in a thread of its own. The
-answers of a batch are on the disk before a sink sees them, and stay there until it has taken all of them. A
-process that is killed may so give a batch to its sink again: the numbers of a batch and of its answers are
-the same then, which is what a sink tells a repetition by.
+A sink takes the answers of one query, one micro-batch at a time and in order, in a thread of its own. The
+answers of a batch are on the disk before a sink sees them, and stay there until it has taken all of them. So
+after a crash a sink may get a batch again. The numbers of the batch and of its answers are then the same, so
+that the sink can recognise the repetition.
 
-To add one: a module with a class, and its scheme in `sinks.opening.SCHEMES`.
+To add a kind of sink, write a module with a class, and add its scheme to `sinks.opening.SCHEMES`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rheos.errors import RheosError
 
 Full = Literal["stop", "drop"]
 FULL: tuple[Full, ...] = ("stop", "drop")
-# So many bytes may wait for a sink, if nobody says how many.
+# So many bytes may wait for a sink by default.
 LIMIT = 256 << 20
 
-# Says that a sink has so many answers of the batch, counted from its first.
+# Called by a sink when it has taken so many answers of the batch, counted from the first answer.
 Taken = Callable[[int], None]
 
 
 class Unreachable(RheosError):
-    """A sink takes nothing now. It is tried again, not before `after` seconds."""
+    """A sink takes nothing at the moment. It is tried again, after at least `after` seconds."""
 
     def __init__(self, reason: str, after: float = 0.0) -> None:
         super().__init__(reason)
@@ -40,8 +40,8 @@ class Unreachable(RheosError):
 
 @dataclass(frozen=True, slots=True)
 class SinkSpec:
-    """A sink as a user names it: `to` is its address. Where more than `limit` bytes wait for it, its query is
-    stopped, or further answers are dropped. `options` are those of its kind."""
+    """A sink as a user describes it: `to` is its address. If more than `limit` bytes wait for it, its query
+    is stopped, or further answers are dropped, as `full` says. `options` depend on the kind of sink."""
 
     to: str
     limit: int = LIMIT
@@ -51,8 +51,8 @@ class SinkSpec:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The answers of a query to one micro-batch of a run; the sink has `taken` some of them before. Together
-    `run`, `query`, `number` and the place of an answer in the table name that answer for ever."""
+    """The answers of a query to one micro-batch of a run; the sink has `taken` some of them before. Together,
+    `run`, `query`, `number` and the position of an answer in the table identify the answer for ever."""
 
     run: str
     query: QueryInfo
@@ -64,18 +64,20 @@ class Batch:
         return int(self.table.num_rows)
 
     def name(self, place: int) -> str:
-        """The name of an answer; of a query it is like no other."""
+        """The name of an answer, which no other answer of the query has."""
         return f"{self.run}-{self.number}-{place}"
 
     def pieces(self, size: int) -> Iterator[tuple[int, pa.Table]]:
-        """What has not been taken, in pieces of so many answers, each with the place of its first. Where the
-        pieces are cut depends on the batch alone."""
+        """The answers that were not taken, in pieces of `size` answers, each with the position of
+        its first answer. The cuts depend only on the batch, so the first piece may begin with
+        answers that were taken."""
         for start in range(self.taken - self.taken % size, len(self), size):
             yield start, self.table.slice(start, size)
 
 
 class Notes:
-    """What a sink has to remember beyond its process: a small object of JSON, on the disk when it is kept."""
+    """What a sink must remember beyond its process: a small JSON object. When `keep`
+    returns, it is on the disk."""
 
     def __init__(self, content: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
         self._content = content
@@ -91,24 +93,25 @@ class Notes:
 
 
 class Sink(ABC):
-    """A way out. What it does not take for a while it refuses with Unreachable, or any OSError; any other
-    error is final."""
+    """A sink. If it cannot take answers for a while, it raises Unreachable, or any OSError. Any other error
+    is final."""
 
-    # The options that it knows; a name that ends with a dot stands for all names that begin with it.
+    # The options that it knows. A name that ends with a dot stands for all names that begin with it.
     OPTIONS: ClassVar[tuple[str, ...]] = ()
 
     def check(self, query: QueryInfo) -> None:  # noqa: B027  most sinks take the answers of any query
-        """Refuse a query whose answers it cannot hold."""
+        """Refuse a query whose answers it cannot take."""
 
     def open(self, run: str, query: str, notes: Notes) -> None:  # noqa: B027  not every sink has a connection
         """Get ready, before the first batch and after every failure."""
 
     @abstractmethod
     def take(self, batch: Batch, taken: Taken) -> None:
-        """Take all of a batch that was not taken before. When it returns, the answers are safe there."""
+        """Take all answers of a batch that were not taken before. When this returns, they
+        are safe in the sink."""
 
     def close(self) -> None:  # noqa: B027  not every sink has a connection
-        """Let go of what is open. A sink may be opened again."""
+        """Close connections and files. A sink may be opened again."""
 
 
 LINES: Mapping[str, Callable[[Alike], pa.Array]] = {"ndjson": ndjson_lines, "nquads": nquads_lines}
@@ -116,7 +119,7 @@ LINES: Mapping[str, Callable[[Alike], pa.Array]] = {"ndjson": ndjson_lines, "nqu
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Answers as texts, each on its own: an object of JSON, or with `nquads` an element of a stream."""
+    """Formats each answer as a text of its own: a JSON object or, with `nquads`, an element of a stream."""
 
     format: str = "ndjson"
 
@@ -137,5 +140,5 @@ class Lines:
 
 
 def filled(text: str, query: str, safe: str = " ") -> str:
-    """An address in which `{query}` stands for the name of the query."""
+    """An address with the name of the query in the place of `{query}`."""
     return text.replace("{query}", quote(query, safe=safe))

@@ -1,6 +1,7 @@
-"""Functions as sinks: each micro-batch of answers as a Spark DataFrame, as in Spark's own foreachBatch.
+"""Functions as sinks: a function gets each micro-batch of answers as a Spark DataFrame, as
+in Spark's foreachBatch.
 
-A batch comes again with the same number if the process ended before the function returned.
+A batch comes again, with the same number, if the process ended before the function returned.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Function = Callable[["DataFrame", int], object]
 
 
 class CallSink(Sink):
-    """A function that gets every batch with answers, in order. What it raises stops the query."""
+    """A function that gets every batch with answers, in order. An error that it raises stops the query."""
 
     def __init__(self, function: Function, session: Callable[[], SparkSession], *, terms: bool) -> None:
         self._function = function
@@ -37,9 +38,10 @@ class CallSink(Sink):
         frame = frame_of(self._session(), table)
         try:
             self._function(frame, batch.number)
-        except OSError as error:  # of the function, which is not tried again
+        except OSError as error:  # otherwise the delivery would try again, as after a lost connection
             raise FunctionError(f"{type(error).__name__}: {error}") from error
 
 
 class FunctionError(RheosError):
-    """The function of a user has raised an error that would look like a passing one."""
+    """The function of a user has raised an OSError, which the engine would otherwise
+    take for a passing one."""

@@ -28,7 +28,7 @@ _ENDING_OF = {"ndjson": ".ndjson", "csv": ".csv", "nquads": ".nq", "table": ".tx
 
 
 class FileSink(Sink):
-    """A file at a path; with a slash at its end, a file of the query's name in that folder."""
+    """A file at a path. If the path ends with a slash, a file with the name of the query in that folder."""
 
     OPTIONS = ("format",)
 
@@ -53,7 +53,7 @@ class FileSink(Sink):
         begun = bool(notes.get("begun"))
         self._file = FileIO(str(path), "ab" if begun or self._goes_on else "wb")
         if not begun and not self._length():
-            # A run that goes on does not begin its file anew.
+            # Only a new or empty file gets a header.
             assert self._query is not None
             self._append(Formatter(self._format, [self._query]).header())
         notes.keep(begun=True)
@@ -66,7 +66,7 @@ class FileSink(Sink):
         else:
             self._notes.keep(before={"batch": batch.number, "length": self._length()})
         self._append(Formatter(self._format).batch([(batch.query, batch.table)]))
-        if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):  # a pipe or a device has no disk
+        if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):  # pipes and devices cannot be synced
             os.fsync(self._file.fileno())
 
     def _length(self) -> int:
@@ -85,7 +85,7 @@ class FileSink(Sink):
     def _append(self, data: bytes) -> None:
         assert self._file is not None
         left = memoryview(data)
-        while left:  # a file without a buffer may take only a part
+        while left:  # an unbuffered file may take only a part
             left = left[self._file.write(left) :]
 
     def close(self) -> None:

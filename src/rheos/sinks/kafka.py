@@ -1,4 +1,4 @@
-"""Kafka: the answers of a query as messages of a topic, exactly once for whoever reads what is committed.
+"""Kafka: the answers of a query as messages of a topic, exactly once for readers of committed messages.
 
 | part | |
 |---|---|
@@ -6,10 +6,10 @@
 | value | a line of NDJSON or, with `format = "nquads"`, an element of a stream as N-Quads |
 | headers | `rheos-query`, `rheos-at` (xsd:dateTime) and `rheos-id`: run, batch and number of the answer |
 
-A micro-batch is one transaction. In the same transaction the number of the batch is committed as the offset
-of a consumer group of the sink's own. So when a batch comes again after a crash, the broker itself knows
-whether it has it. A process that was thought dead cannot write any more: a producer of the same name shuts it
-out.
+A micro-batch is one transaction. In the same transaction, the number of the batch is committed as the offset
+of a consumer group that only this sink uses. So when a batch comes again after a crash, the broker knows
+whether it has that batch. An old process that still runs cannot write any more: the new producer, which has
+the same name, shuts it out.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 PATIENCE = 20.0  # seconds for an answer of the broker
 _SILENT = "the broker does not take messages"
-_PIECE = 10_000  # messages that are written at once
+_PIECE = 10_000  # messages that are formatted at once
 
 
 class KafkaSink(Sink):
-    """A topic. Options with a dot are those of librdkafka, for TLS and SASL above all."""
+    """A topic of Kafka. Options with a dot go to librdkafka, above all for TLS and SASL."""
 
     OPTIONS = ("key", "format", "security.", "sasl.", "ssl.", "client.", "compression.", "message.")
 
@@ -72,12 +72,12 @@ class KafkaSink(Sink):
         digest = hashlib.blake2b(f"{query} {topic}".encode(), digest_size=8).hexdigest()
         name = f"rheos-{run}-{digest}"
         common: dict[str, Any] = {"bootstrap.servers": self._servers, **self._options}
-        # Only its last error is told, by the exception that ends the attempt.
+        # librdkafka logs nothing. Its last error becomes part of the exception that ends the attempt.
         common |= {"log_level": 0, "error_cb": self._note_error}
         self._trouble = ""
         try:
             self._producer = Producer({**common, "transactional.id": name, "enable.idempotence": True})
-            # It also ends what a process before this one has begun and not committed.
+            # This also aborts a transaction that an earlier process has begun and not committed.
             self._producer.init_transactions(PATIENCE)
             self._consumer = Consumer({**common, "group.id": name, "enable.auto.commit": False})
             [found] = self._consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE)
@@ -103,7 +103,7 @@ class KafkaSink(Sink):
             self._producer.send_offsets_to_transaction([mark], group, PATIENCE)
             self._producer.commit_transaction(PATIENCE)
         except (KafkaException, BufferError) as error:
-            # Whether it was committed after all is asked of the broker when the sink is opened again.
+            # When the sink is opened again, it asks the broker whether the batch was committed after all.
             raise self._unreachable(error) from error
         self._last = batch.number
 
@@ -135,7 +135,7 @@ class KafkaSink(Sink):
                 producer.produce(self._named, value, key, headers=headers, on_delivery=delivered)
                 producer.poll(0)
                 return
-            except BufferError:  # the messages before have to go out first
+            except BufferError:  # the queue is full: earlier messages must go out first
                 if not producer.poll(PATIENCE):
                     raise
 

@@ -1,9 +1,9 @@
 """MQTT: the answers of a query as messages of a topic, at least once (QoS 1).
 
-A message is a line of NDJSON with one more member, `"id"`: run, batch and number of the answer. A message
-that comes twice, because the connection or the process ended before the broker had acknowledged it, has the
-same `id`. With `format = "nquads"` it is an element of a stream as N-Quads. With MQTT 5 the id is also the
-user property `rheos-id`.
+A message is a line of NDJSON with one more member, `"id"`: run, batch and number of the answer. A message may
+come twice if the connection or the process ended before the broker had acknowledged it; both times it has the
+same `id`. With `format = "nquads"`, a message is an element of a stream as N-Quads. With MQTT 5, the id is
+also the user property `rheos-id`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRUE = ("true", "false")
 
 
 class MqttSink(Sink):
-    """A topic of a broker. Credentials and certificates are options."""
+    """A topic of an MQTT broker. Credentials and certificates are options."""
 
     OPTIONS = ("format", "retain", "version", "username", "password", "ca", "certificate", "key")
 
@@ -119,7 +119,7 @@ class MqttSink(Sink):
             taken(start + len(table))
 
     def _acknowledged(self, sent: list[Any]) -> None:
-        """Wait until the broker has all of these."""
+        """Wait until the broker has acknowledged all of these messages."""
         for message in sent:
             waited = 0.0
             while not message.is_published():

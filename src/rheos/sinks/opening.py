@@ -1,4 +1,4 @@
-"""What a user names as a sink comes in (an address, with options); a Sink goes out.
+"""Opening sinks: the description of a sink by a user (an address, with options) comes in, a Sink goes out.
 
 | address | sink |
 |---|---|
@@ -33,9 +33,9 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What sinks need of their engine: `push` adds elements to a push stream, which is refused if there is no
-    such stream; `session` is Spark's. A server goes on with files that are there (`append`); other runs begin
-    them anew."""
+    """What sinks need from their engine. `session` gives the Spark session. `push` adds elements to a push
+    stream, and raises an error if there is no such stream. With `append`, as in a server, existing files are
+    continued; without it, a run begins them anew."""
 
     session: Callable[[], SparkSession]
     push: Callable[[str, pa.Table], None]
@@ -95,7 +95,7 @@ def _file(spec: SinkSpec, around: Surroundings) -> Sink:
     return FileSink(path, spec.options, append=around.append)
 
 
-# How sinks are opened, by scheme. More can be put here.
+# How sinks are opened, by scheme. Further kinds can be added here.
 SCHEMES: dict[str, Opener] = {
     "kafka": _kafka,
     "mqtt": _mqtt,
@@ -108,19 +108,19 @@ SCHEMES: dict[str, Opener] = {
     "stream": _stream,
     "file": _file,
 }
-# Those that are on a disk, or in a table: a client may only name them below a folder.
+# Sinks on a disk or in a table. Clients of a server may name them only below a folder.
 ON_DISK = frozenset({"parquet", "delta", "iceberg", "file"})
 ON_NETWORK = frozenset({"kafka", "mqtt", "mqtts", "http", "https"})
 
 
 def scheme_of(to: str) -> str:
-    """The scheme of an address; that of a path is `file`."""
+    """The scheme of an address; for a path it is `file`."""
     match = _SCHEME.match(to)
     return match[1].lower() if match else "file"
 
 
 def open_sink(spec: SinkSpec, around: Surroundings) -> Sink:
-    """The sink of an address; RheosError if it cannot be one. Nothing is contacted yet."""
+    """The sink with a description; RheosError if the description is wrong. No connection is made yet."""
     scheme = scheme_of(spec.to)
     opener = SCHEMES.get(scheme)
     if opener is None:

@@ -2,10 +2,10 @@
 
     DIR/query=NAME/day=2026-01-01/RUN-BATCH.parquet
 
-`day` is that of `at` in UTC. A file is written whole under a name that says which answers it has, so a batch
-that comes again after a crash replaces its own files. All files of a query have columns of the same
-types. When a value comes that the type of its column does not hold, the files that are there are written
-anew with the wider type: that happens at most twice to a column.
+`day` is the day of `at` in UTC. A file is written as a whole, under a name that says which answers it has, so
+a batch that comes again after a crash replaces its own files. All files of a query have columns of the same
+types. When a value does not fit the type of its column, the existing files are written anew with a wider
+type. That happens at most twice for a column.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rheos.filesystems import file_system, uri_of
 from rheos.sinks.base import Batch, Notes, Sink, Taken, Unreachable
 
 _TYPES = b"rheos.types"
-_OBJECT_STORES = ("s3", "gcs", "abfs")  # they have no folders, and a file is there as a whole or not at all
+_OBJECT_STORES = ("s3", "gcs", "abfs")  # they have no folders, and a file appears as a whole or not at all
 PARTITIONS = ("query", "day")
 
 
@@ -79,15 +79,15 @@ class ParquetSink(Sink):
         return pq.read_schema(path, filesystem=self._system)
 
     def _widen(self, schema: pa.Schema) -> None:
-        """Write anew the files whose columns are narrower. If this is interrupted, the rest is done when the
-        batch comes again, since the types are noted afterwards."""
+        """Write files with narrower columns anew. If this is interrupted, the batch comes again and the rest
+        is done then, because the new types are noted only afterwards."""
         for path in list(self._files()):
             if differ(self._schema(path), schema):
                 found = pq.read_table(path, filesystem=self._system, partitioning=None)
                 self._write(path, conformed(found, schema))
 
     def _write(self, path: str, table: pa.Table) -> None:
-        """Write a file: whoever reads sees the whole of it, or what was there before."""
+        """Write a file. Readers see either the whole new file, or the one before."""
         assert self._system is not None
         if self._system.type_name in _OBJECT_STORES:
             pq.write_table(table, path, filesystem=self._system)
@@ -109,7 +109,7 @@ class ParquetSink(Sink):
 
 
 def sync(path: str) -> None:
-    """Have a file, or what a folder lists, on the disk."""
+    """Sync a file, or the list of files of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -118,18 +118,18 @@ def sync(path: str) -> None:
 
 
 def known_types(schema: pa.Schema) -> dict[str, str]:
-    """What each variable was so far, as the file itself says."""
+    """The type of each variable so far, from the metadata of a file."""
     found: dict[str, str] = json.loads((schema.metadata or {}).get(_TYPES, b"{}"))
     return {name: kind for name, kind in found.items() if kind in TYPES}
 
 
 def differ(one: pa.Schema, other: pa.Schema) -> bool:
-    """True if a column that both have is of two types."""
+    """True if a column that both schemas have differs in its type."""
     return any(item.name in other.names and other.field(item.name).type != item.type for item in one)
 
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table whose columns have the types of a schema, where that has them."""
+    """A table with its columns cast to the types of a schema, as far as the schema has them."""
     columns = [
         as_type(table.column(name), schema.field(name).type) if name in schema.names else table.column(name)
         for name in table.column_names

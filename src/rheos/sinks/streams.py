@@ -1,7 +1,8 @@
 """Streams as sinks: the triples of a query become elements of a push stream of the same engine.
 
-The time of an element is that of the answer. Unlike `REGISTER STREAM`, which makes a stream of its own within
-the same batch, this adds to a stream that others push to as well; its elements come in a later batch.
+An element has the time of its answer. `REGISTER STREAM` makes a stream of its own, which other
+queries read in the same batch. This sink adds to a stream to which others push as well, and its
+elements come in a later batch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tables of Delta Lake and of Apache Iceberg, where the packages of these are in the Spark session.
+"""Tables of Delta Lake and of Apache Iceberg, if the Spark session has the packages of these.
 
-Each micro-batch is one commit, which has the run and the number of the batch in it. A batch that comes again
-after a crash is found there, and is not added twice.
+Each micro-batch is one commit, which also has the run and the number of the batch. So a batch that comes
+again after a crash is recognised, and not added twice.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class TableSink(Sink):
-    """A table of Spark's with the columns of answers. Its columns keep their types; whoever expects whole
-    numbers and others in one column says so beforehand, with `numbers = "double"`."""
+    """A table of Spark with the columns of answers. Its columns keep their types. If integers and other
+    numbers can come in one column, the option `numbers = "double"` must be given from the beginning."""
 
     OPTIONS = ("numbers", "terms")
     CLASS: ClassVar[str]
@@ -62,7 +62,7 @@ class TableSink(Sink):
         before = dict(self._columns.types)
         table = self._columns.table(batch.query, batch.table)
         for name in batch.query.variables if not self._columns.terms else ():
-            kind = self._columns.types.setdefault(name, "string")  # one that was never bound
+            kind = self._columns.types.setdefault(name, "string")  # for a variable that was never bound
             if before.get(name, kind) != kind:
                 raise RheosError(
                     f"the column {name} of {self._table} is {before[name]}, and there is a value that needs "
@@ -82,11 +82,11 @@ class TableSink(Sink):
 
     @abstractmethod
     def _append(self, frame: DataFrame, table: str, number: int) -> None:
-        """Add the answers of a batch, unless they are there already."""
+        """Add the answers of a batch, unless the table has them already."""
 
 
 class DeltaSink(TableSink):
-    """A table of Delta Lake at a path, which has idempotent writes of its own."""
+    """A table of Delta Lake at a path. Delta Lake itself has idempotent writes."""
 
     CLASS = "org.apache.spark.sql.delta.sources.DeltaDataSource"
     PACKAGE = "io.delta:delta-spark_{spark}_2.13"
@@ -106,7 +106,7 @@ class DeltaSink(TableSink):
 
 
 class IcebergSink(TableSink):
-    """A table of an Iceberg catalog; the last batch is in the summary of its snapshots."""
+    """A table of an Iceberg catalog. The summaries of its snapshots have the number of the last batch."""
 
     CLASS = "org.apache.iceberg.spark.SparkCatalog"
     PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-{spark}_2.13"
@@ -129,7 +129,7 @@ class IcebergSink(TableSink):
         writer.append()
 
     def _last(self, spark: SparkSession, table: str) -> int:
-        """The last batch of this run that the table has."""
+        """The number of the last batch of this run and query that the table has; -1 if there is none."""
         found = spark.sql(
             "SELECT max(CAST(summary['rheos-batch'] AS BIGINT)) AS last "
             f"FROM {table}.snapshots WHERE summary['rheos-writer'] = '{self._writer}'"

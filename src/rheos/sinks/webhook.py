@@ -6,9 +6,9 @@
 
     {"query":"high","batch":17,"number":0,"answers":[{"query":"high","at":"…","row":{…}}, …]}
 
-A request has up to `size` answers; `number` is the place of the first of them in the batch. Any status but
-2xx is a failure, and the same request is sent again, with the same key, until it is taken. A receiver that
-notes the keys that it has seen so gets every answer exactly once.
+A request has up to `size` answers; `number` is the position of the first of them in the batch. Any status
+except 2xx is a failure: the same request is sent again, with the same key, until the receiver takes it. A
+receiver that notes the keys that it has seen gets every answer exactly once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rheos.sinks.base import Batch, Lines, Notes, Sink, Taken, Unreachable, fill
 
 SIZE = 100
 TIMEOUT = 30.0
-_SHOWN = 200  # characters of a refusal
+_SHOWN = 200  # characters of a refusal that an error shows at most
 
 
 class Webhook(Sink):
@@ -82,6 +82,7 @@ class Webhook(Sink):
 
 
 def retry_after(response: HTTPResponse) -> float:
-    """The seconds that the receiver asks for; it may also name a date, which is left to the pauses."""
+    """The seconds that the receiver asks to wait. If it gives a date instead, 0: the pauses of the delivery
+    are enough."""
     text = (response.getheader("Retry-After") or "").strip()
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0

@@ -1,8 +1,9 @@
-"""Buckets of ticks: the content of a window as a table that statements join stretch by stretch.
+"""Buckets of ticks: the content of a window as a table that statements join one stretch of ticks at a time.
 
-To join elements by what they share would pair all that ever met, and only then look whether they were there
-at the same time. So a batch is cut into buckets of ticks, a little longer than elements stay; an element is
-in the table once for every bucket that it is held in, and the bucket is one more thing to be equal.
+A join by shared terms alone would pair all elements of a batch that share them, and only then compare whether
+they were in their windows at the same time. So a batch is cut into buckets of ticks, somewhat longer than
+elements stay in their windows. An element is in the table once for every bucket in which it is in its window,
+and the bucket is one more key of the join.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rheos.runtime.cqels.ticks import Held, Ticks
 from rheos.sources.times import NEVER
 from rheos.sql.relation import BUCKET, INSTANT, INTERVAL
 
-# A bucket is so many times as long as elements stay, so that few of them are in two.
+# A bucket is so many times as long as elements stay on average, so that few elements are in two buckets.
 STAYS = 2
 
 
@@ -35,8 +36,8 @@ class Bucketed:
 
 
 def width_of(ticks: Ticks, windows: Sequence[Held]) -> int:
-    """How many ticks a bucket has: by the window in which elements stay longest, or all of them if there is
-    nothing to be paired."""
+    """How many ticks a bucket has. It depends on the window in which elements stay longest; if there is only
+    one window, and so nothing to join, a bucket has all ticks."""
     if len(windows) < 2:
         return ticks.count + 1
     longest = max(window.stay for window in windows)
@@ -44,7 +45,8 @@ def width_of(ticks: Ticks, windows: Sequence[Held]) -> int:
 
 
 def in_buckets(window: Held, width: int, *, clipped: bool) -> Bucketed:
-    """The elements of a window in buckets of a width; `clipped`: each there for the ticks of the bucket."""
+    """The elements of a window in buckets with `width` ticks. If `clipped`, the interval of a row is cut to
+    the ticks of its bucket."""
     first, last = window.start // width, (window.end - 1) // width
     copies = last - first + 1
     row = np.repeat(np.arange(len(first)), copies)
@@ -59,8 +61,8 @@ def in_buckets(window: Held, width: int, *, clipped: bool) -> Bucketed:
 
 
 def instants_of(ticks: Ticks, first: int, width: int) -> pa.Table:
-    """The ticks from a first one on: their number, time, turn among those of the same time, bucket, and
-    whether it is the first of all."""
+    """The ticks from the number `first` (0 or 1) on: for each its number, its time, its turn among the ticks
+    of the same time, its bucket, and whether it is the first tick of the query."""
     number = np.arange(first, ticks.count + 1)
     at = ticks.time if first else np.concatenate([[ticks.before], ticks.time])
     turn = np.arange(len(at)) - np.searchsorted(at, at)

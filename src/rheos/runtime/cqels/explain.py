@@ -13,7 +13,7 @@ from rheos.runtime.words import duration, in_no_window, incremental, multiples
 
 
 def explain_cqels(query: CqelsQuery) -> dict[str, str]:
-    """The parts of the explanation of a query in CQELS-QL, each with its title."""
+    """The parts of the explanation of a query in CQELS-QL, by their titles."""
     operator = CqelsOperator.of(query)
     return {
         "language": "CQELS-QL",
@@ -34,7 +34,7 @@ def new(query: CqelsQuery) -> str:
 
 
 def arrived(number: int, clause: StreamClause) -> str:
-    """What a window holds, under the number that it has in the algebra."""
+    """What a window holds, with the number that the window has in the algebra."""
     found = f"{number}: {clause.stream}: {holds_arrived(clause)}"
     if clause.stream == terms.iri(ANY_STREAM):
         found += "\n  in its place, each stream that there is when the query is registered"

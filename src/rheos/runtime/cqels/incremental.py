@@ -1,10 +1,11 @@
-"""Incremental evaluation of CQELS-QL: a batch looks at new elements, and at those that these are linked to.
+"""Incremental evaluation of CQELS-QL: a batch looks only at new elements, and at old ones linked to them.
 
-A monotone query needs no more: its new solutions have a new element. For a query that groups, a worker keeps
-the parts of its groups between batches, each with the time until which its elements are in their windows. At
-a batch some of them leave, and these are looked at one by one. All others are there at all its ticks: they
-were put together before, for *panes* of the times at which they leave. So nothing is ever taken back from an
-aggregate. All of this is a cache: what is missing is found again from the live elements.
+A monotone query needs no more, since each of its new solutions has a new element. For a query that groups,
+a worker keeps the parts of its groups between batches, each with the time until which its elements are in
+their windows. In a batch, some parts leave; these are looked at one by one. All other parts are there at
+all ticks of the batch: they were aggregated before, for *panes* of the times at which they leave. So
+nothing is ever subtracted from an aggregate. All of this is a cache: if it is empty, everything is found
+again from the live elements.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ from rheos.sql.grouped import KeptGroups
 from rheos.sql.patterns import KEPT
 from rheos.sql.relation import INTERVAL, clause_name, nested, select
 
-# So many panes are there in a window.
+# The number of panes in a window.
 PANES = 256
-# Tables are written anew, without what has left, when they have grown by so many rows.
+# A table is written anew, without rows that have left, when it has twice as many rows as the last time that
+# it was written anew, and so many more.
 LEAST_GROWTH = 10_000
 
 FROM, UNTIL = INTERVAL
@@ -51,11 +53,11 @@ LEAVES, PANE = "leaves", "pane"
 
 @dataclass
 class Found:
-    """What a worker has found for a query: the parts of groups of all elements up to the time `until` and, of
-    each stream, to the place `last`."""
+    """What a worker keeps for a query: the parts of groups of all elements up to the time `until`; in each
+    stream that is up to the place `last`."""
 
     table: str
-    unseen: Mapping[str, int]  # how many elements of each stream were before the query
+    unseen: Mapping[str, int]  # how many elements of each stream came before the query
     until: int = NEVER
     last: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # rows of the tables when they were last written anew
@@ -69,8 +71,9 @@ class Found:
         return self.table, self.panes
 
     def usable(self, table: str, after: int, unseen: Mapping[str, int], first: Mapping[str, int]) -> bool:
-        """Whether this is of the query with that table, not of times after the span begins, and of no
-        elements that the query must not see any more. `first` are the places of the first live elements."""
+        """Whether this can be used: it belongs to the query with that table, has nothing from after the
+        beginning of the span, and has no elements that the query must no longer see. `first` are the places
+        of the first live elements."""
         if self.table != table or not NEVER < self.until <= after:
             return False
         return all(
@@ -80,8 +83,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Incremental:
-    """Evaluation with what a worker keeps. `elements` are the live elements of each stream with their places,
-    `static` the sizes of the tables of static parts."""
+    """The evaluation of queries with the cache of a worker. `elements` are the live elements of each stream
+    with their places, `static` the sizes of the tables of static parts."""
 
     cache: Cache
     elements: Mapping[str, pa.Table]
@@ -96,7 +99,8 @@ class Incremental:
         constants: pa.Table | None,
         name: str,
     ) -> tuple[pa.Table, str] | None:
-        """What is new in a span, and its flow; None if all live elements have to be looked at."""
+        """The new rows of a span, and the flow by which they were found. None if all live elements must be
+        looked at."""
         query, links = prepared.query, prepared.links
         streams = streams_of(query)
         if span[0] == NEVER:  # a stream may have been reset
@@ -140,7 +144,7 @@ class Incremental:
         constants: pa.Table | None,
         name: str,
     ) -> Found:
-        """What is kept under a name, if it is of this query; otherwise nothing yet."""
+        """What is kept under a name, if it can be used for this query; otherwise a new, empty object."""
         members = None if constants is None else constants.to_pylist()
         own = hashlib.blake2b(repr((name, prepared, members)).encode(), digest_size=8).hexdigest()
         table = f"kept_{own}"
@@ -159,8 +163,9 @@ class Incremental:
         unseen: Mapping[str, int],
         last: Mapping[str, int] | None,
     ) -> dict[str, Arrived]:
-        """What a query sees of its streams: what is new to it, and what of all else is linked to that. It
-        knows the elements up to the places `last`; if these are not said, all that came before the span."""
+        """The elements of its streams that a query has to look at: those that are new to it, and older ones
+        that are linked to a new one. The query knows the elements up to the places `last`; without `last`,
+        all those before the span."""
         rows = {}
         for stream in streams:
             elements = self.elements[stream]
@@ -195,7 +200,8 @@ class Incremental:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of the groups of a query, for the ticks of a batch. `width` is how long a pane is."""
+    """The parts of the groups of a query, for the ticks of a batch. `width` is the length of a pane
+    (microseconds)."""
 
     found: Found
     groups: KeptGroups
@@ -212,8 +218,8 @@ class Parts:
         return int(self.ticks.time[-1])
 
     def show(self, fill: str) -> None:
-        """Have the parts that hold at some tick as the table `kept`: those that new elements make, and those
-        of elements that were there before."""
+        """Make a view (`KEPT`) of the parts that hold at some tick of the batch: those that new elements
+        make, and those of elements that were there before."""
         fresh, shown = f"{self.found.table}_fresh", f"{self.found.table}_shown"
         with self.database.set(fill, AS_WRITTEN):
             self.database.make(fresh, fill)
@@ -225,7 +231,7 @@ class Parts:
         self.database.view(KEPT, f"SELECT * FROM {shown}")
 
     def leaving(self) -> str:
-        """The parts that are there before the batch, and not at its last tick."""
+        """The parts that are there before the batch, and leave before its last tick."""
         gone = [f"{LEAVES} >= {self.ticks.before}", f"{LEAVES} < {self.last}"]
         times = (
             self.database.ask(select([LEAVES], self.found.table, gone, distinct=True)).column(0).to_numpy()
@@ -236,8 +242,8 @@ class Parts:
         return select([*(f"p.{name}" for name in self.columns), f"0 AS {FROM}", f"ends.{UNTIL}"], source)
 
     def staying(self) -> str:
-        """The groups of what is there at all ticks: of the panes after that of the last tick, and of what
-        leaves later in that."""
+        """The parts that are there at all ticks, merged by group: all of the panes after the one of the last
+        tick, and those parts of that pane that leave after the last tick."""
         pane = self.last // self.width
         near = [f"{LEAVES} >= {self.last}", f"{LEAVES} < {min((pane + 1) * self.width, FOREVER)}"]
         rows = "\nUNION ALL\n".join(
@@ -257,8 +263,8 @@ class Parts:
         return f"GROUP BY {', '.join(by)}" if by else "HAVING count(*) > 0"
 
     def keep(self) -> None:
-        """Keep the new parts that the next batch sees. They are in order of leaving, so that DuckDB finds
-        those that leave in a batch without a look at all of them."""
+        """Keep the new parts that the next batch still sees. They are sorted by the time of leaving, so that
+        DuckDB finds those that leave in a batch without reading all of them."""
         leaves = f"{UNTIL} + {leaving(self.ticks)} AS {LEAVES}"
         new = select([*self.columns, leaves], f"{self.found.table}_fresh", [f"{UNTIL} > {self.ticks.count}"])
         self.add(self.found.table, f"{new}\nORDER BY {LEAVES}")
@@ -279,7 +285,7 @@ class Parts:
         self.found.sizes[table] = self.count(table)
 
     def write_anew(self, table: str, sql: str) -> None:
-        """Write a table anew, without what has left, when much has come since."""
+        """Write a table anew, without rows that have left, if it has grown much."""
         rows = self.count(table)
         if rows >= 2 * self.found.sizes.get(table, 0) + LEAST_GROWTH:
             self.database.run(f"CREATE OR REPLACE TABLE {table} AS {sql}")
@@ -291,7 +297,7 @@ class Parts:
 
 
 def pane_width(query: CqelsQuery) -> int:
-    """How long a pane is, in microseconds: what never leaves is in one pane."""
+    """The length of a pane, in microseconds. Elements that never leave are all in one pane."""
     ranges = [clause.window.range for clause in query.windows if isinstance(clause.window, RangeWindow)]
     assert all(isinstance(clause.window, RangeWindow | AllWindow) for clause in query.windows)
     return max(1, max(ranges, default=FOREVER) // PANES)

@@ -1,7 +1,7 @@
-"""CQELS-QL: what is new at every tick of a span of time.
+"""CQELS-QL: the new answers of a query at every tick of a span of time.
 
-What it gives depends on the elements, the static data and the span, and on nothing else. All the ticks of a
-batch are answered by one statement; the order of its joins is chosen from what there is to join.
+The answers depend only on the elements, the static data and the span. One statement answers all the ticks of
+a batch; the order of its joins depends on the sizes of the tables that it joins.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from rheos.sql.csparql import INSTANTS
 from rheos.sql.relation import clause_name
 from rheos.sql.sharding import set_shard
 
-# Where rows are looked at tick by tick, a batch is cut in two if there are more of them than this.
+# If a query must look at rows tick by tick, and there are more of them than this, its batch is cut in two.
 SPREAD_ROWS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class CqelsOperator(Operator):
-    """A query of CQELS-QL. Those of the same `skeleton` are a family: they differ only in `constants`."""
+    """A query of CQELS-QL. Queries with the same `skeleton` are a family: they differ only in `constants`."""
 
     query: CqelsQuery
     skeleton: str
     constants: tuple[str, ...]
-    variable: str | None  # by which its answers can be told apart
-    keeping: Links | NotKept  # what a batch looks at, or why at all that is live
+    variable: str | None  # the variable by which its work can be shared out
+    keeping: Links | NotKept  # how old elements are linked to new ones, or why all live ones are looked at
 
     language = "CQELS-QL"
 
@@ -84,12 +84,13 @@ class CqelsOperator(Operator):
 
     @property
     def sees(self) -> Hashable:
-        # What matches, and so is counted, may depend on what elements entail.
+        # A window that counts only counts elements that match, and that may depend on what they entail. The
+        # skeleton stands for both.
         return self.query.windows, self.skeleton if self.counts else None
 
     @property
     def counts(self) -> bool:
-        """Whether a window counts the elements that match."""
+        """Whether a window counts the elements that match its patterns."""
         return any(isinstance(clause.window, LastWindow) for clause in self.query.windows)
 
     @property
@@ -130,12 +131,12 @@ class CqelsOperator(Operator):
     def marks(
         self, stream: str, elements: Mapping[str, pa.Table], until: int, entail: Entail | None = None
     ) -> Marks:
-        """Which elements of a stream a tick after a time, or the last one before it, can still see."""
+        """Which elements of a stream can still be seen at a tick after a time, or at the last tick before."""
         passed = {name: up_to(elements[name], until) for name in streams_of(self.query)}
         last = (elements[name].column("time")[count - 1].as_py() for name, count in passed.items() if count)
         before, count = max(last, default=NEVER), passed[stream]
         kept: Marks = np.zeros(len(elements[stream]), bool)
-        kept[max(0, count - 1) :] = True  # the last one says when the last tick was
+        kept[max(0, count - 1) :] = True  # the last element says when the last tick was
         for clause in self.query.windows:
             if clause.stream != stream:
                 continue
@@ -143,7 +144,8 @@ class CqelsOperator(Operator):
                 case RangeWindow(range_, None):
                     kept[up_to(elements[stream], before - range_ - 1) :] = True
                 case RangeWindow(range_, slide) if slide is not None:
-                    # It leaves at the first multiple after the last that it is not too old for.
+                    # An element leaves at the first multiple of the slide at which it is too old. What was
+                    # not too old at the last multiple is still there.
                     kept[up_to(elements[stream], until // slide * slide - range_ - 1) :] = True
                 case LastWindow(triples):
                     seen = elements[stream].slice(0, count)
@@ -171,7 +173,7 @@ class CqelsOperator(Operator):
         return at_ticks(in_order(pa.concat_tables([part.rows for part in parts])))
 
     def _entail(self, bench: Workbench) -> Entail | None:
-        """What the elements of its streams entail that counts as a match."""
+        """The function that adds to elements what they entail; None if they entail nothing."""
         family = bench.families.get(self.skeleton)
         if not isinstance(family, CqelsFamily):
             return None
@@ -191,8 +193,8 @@ class CqelsOperator(Operator):
 
 @dataclass(frozen=True)
 class CqelsFamily(Family):
-    """Queries that differ only in constants, by name, in the order of the constants, and how they are
-    evaluated together."""
+    """Queries that differ only in constants: their names, the constants of each (in the same order), and the
+    query that evaluates all of them together."""
 
     members: tuple[str, ...]
     constants: Constants
@@ -215,7 +217,8 @@ class CqelsFamily(Family):
         return frozenset({schema_of(self.prepared.query.query)}) if asks else frozenset()
 
     def table(self, members: Sequence[str]) -> pa.Table | None:
-        """The constants of some of the members, by their numbers."""
+        """The constants of some members, each with the number of its member; None if the
+        members do not differ."""
         if not self.constants.rows:
             return None
         places = {name: number for number, name in enumerate(self.members)}
@@ -230,7 +233,8 @@ class CqelsFamily(Family):
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """What is new: rows (member, instant, at, columns) in order, and the flow by which it was found."""
+    """The new answers: rows (member, instant, at, columns) in order, and the flow by
+    which they were found."""
 
     rows: pa.Table
     flow: str = ""
@@ -238,7 +242,7 @@ class Novelty:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a query sees of its streams in a batch: its windows in so many buckets, and its ticks."""
+    """What a query sees of its streams in a batch: its windows, cut into buckets, and its ticks."""
 
     windows: tuple[Bucketed, ...]
     instants: pa.Table
@@ -248,7 +252,7 @@ class Opened:
 
 @dataclass
 class Windows:
-    """The windows of queries on one batch: what one of them needs that another has made is used again.
+    """The windows of queries on one batch. Arrays that one query has computed are used again by the others.
 
     `elements` are the live elements of each stream with their places.
     """
@@ -273,14 +277,15 @@ class Windows:
         spreads: bool,
         entail: tuple[str, Entail] | None = None,
     ) -> Opened | int:
-        """What a query sees at the ticks with after < at <= until; or the time at which to cut the span in
-        two, if the query `spreads` rows over ticks, and they would be too many.
+        """What a query sees at the ticks with after < at <= until. If the query `spreads` rows over ticks,
+        and these would be too many, the time at which to cut the span in two.
 
-        `unseen` has, for a query that was registered later, how many elements of a stream came before it.
-        `entail` gives what elements entail, by a table of this name.
+        `unseen` says, for a query that was registered while streams flowed, how many elements of each stream
+        came before it. `entail` is the name of a table of derivations, and a function that adds what elements
+        entail by it.
         """
         clauses, seen = query.windows, tuple(sorted(unseen.items()))
-        # Windows that slide make ticks of their own.
+        # Windows that slide add ticks, so the windows are part of the key.
         span: Hashable = (streams_of(query), after, until, seen, clauses if slides_of(query) else ())
         if span not in self._ticks:
             arrived = {
@@ -340,9 +345,9 @@ class Windows:
 
 @dataclass
 class CqelsBatch:
-    """The evaluation of queries on one batch in this process. `static` tells the sizes of the tables of
-    static parts, which the database has. With `copies`, what statements read of streams is copied into
-    tables, each once: a statement that reads Arrow tables takes a millisecond more for each of them."""
+    """The evaluation of queries on one batch in this process. `static` has the sizes of the tables of static
+    parts, which are in the database. With `copies`, the windows that statements read are copied into tables
+    of DuckDB, each once: a statement takes a millisecond more for each Arrow table that it reads."""
 
     database: Database
     elements: Mapping[str, pa.Table]
@@ -367,8 +372,8 @@ class CqelsBatch:
         constants: pa.Table | None = None,
         name: str | None = None,
     ) -> Novelty:
-        """What is new at the ticks with after < at <= until; `constants` are those of a family's members.
-        With a name, it is found by what is kept under that."""
+        """The new answers at the ticks with after < at <= until; `constants` are those of a family's members.
+        With a name, the cache under that name is used."""
         query = prepared.query
         if self.cache is not None and name is not None:
             incremental = Incremental(self.cache, self.elements, self.database, self.static)
@@ -399,8 +404,8 @@ class CqelsBatch:
         return Novelty(self.database.new(statement), flow)
 
     def entail(self, prepared: Prepared) -> tuple[str, Entail] | None:
-        """What the elements of a query entail, and the table that says so; None if they entail nothing that
-        it could match."""
+        """The table of the query's derivations, and the function that adds what elements entail by it. None
+        if elements entail nothing that the query can match."""
         derivations = prepared.derivations
         if (
             derivations is None
@@ -411,7 +416,7 @@ class CqelsBatch:
         return derivations.table, entail_in(self.database, derivations.table)
 
     def _show(self, name: str, key: Hashable, rows: pa.Table) -> None:
-        """Have rows under a name; the key is the same whenever the rows are."""
+        """Make rows visible under a name. Equal keys mean the same rows."""
         if not self.copies or self.database.can_plan(rows):
             self.database.put(name, rows)
             return
@@ -423,7 +428,7 @@ class CqelsBatch:
 
 
 def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
-    """Where to cut a batch in two that has too many rows at too many ticks; None if it has not."""
+    """The time at which to cut a batch in two, if its rows, counted at each tick, are too many; else None."""
     if sum(int((window.end - window.start).sum()) for window in windows) <= SPREAD_ROWS:
         return None
     middle = int(ticks.time[(ticks.count - 1) // 2])
@@ -431,8 +436,8 @@ def middle_of(ticks: Ticks, windows: Sequence[Held]) -> int | None:
 
 
 def following(first: Novelty, second: Novelty) -> Novelty:
-    """The rows of a span and of the next; the numbers of its instants go on after those of the first."""
-    # By place: a variable may be called as member, instant and at are.
+    """The rows of a span and of the next one together. The instants of the second are numbered on."""
+    # Columns are taken by position: a variable may be called member, instant or at.
     last = pc.max(first.rows.column(1)).as_py() or 0
     numbers = pc.add(second.rows.column(1), last)
     later = second.rows.set_column(1, "instant", numbers.cast(first.rows.schema.field(1).type))
@@ -442,7 +447,7 @@ def following(first: Novelty, second: Novelty) -> Novelty:
 
 
 def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
-    """What is new for each of the members of a family that has something, by name."""
+    """The answers of each member of a family that has some, by name."""
     rows = new.rows
     numbers = rows.column(0).to_numpy()
     answers = rows.remove_column(0)
@@ -455,7 +460,7 @@ def apart(new: Novelty, members: Sequence[str]) -> dict[str, Answers]:
 
 
 def at_ticks(rows: pa.Table) -> Answers:
-    """Rows (instant, at, columns), which are in order, as the answers of a query."""
+    """Rows (instant, at, columns), which are in order, as the answers of a query: with its instants."""
     instants = rows.column(0).to_numpy()
     first = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1))
     return Answers(rows.select([0, 1]).take(pa.array(first)), rows)

@@ -1,4 +1,4 @@
-"""Queries of CQELS-QL made ready, and statements for them whose joins are in the order that suits a batch."""
+"""Prepared queries of CQELS-QL, and their statements, with joins in the order that suits a batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from rheos.sql.cqels import CqelsStatement, compile_difference, compile_kept_gro
 from rheos.sql.dialect import Dialect
 from rheos.sql.grouped import KeptGroups
 
-# The different values of a column are counted in so many rows of it.
+# The different values of a column are counted in its last so many rows.
 SAMPLE = 1_000
 
 Part = Literal["all", "old", "new"]
@@ -45,7 +45,7 @@ PARTS: tuple[Part, ...] = ("all", "old", "new")
 
 
 def streams_of(query: CqelsQuery) -> tuple[str, ...]:
-    """In the order in which the query names them."""
+    """The streams that a query reads, in the order in which it names them."""
     return tuple(dict.fromkeys(clause.stream for clause in query.windows))
 
 
@@ -56,7 +56,8 @@ def slides_of(query: CqelsQuery) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A query, or one for a family, ready to be evaluated: with tables in the place of its static `parts`."""
+    """A query, or the query of a family, ready to be evaluated: with tables in the place
+    of its static parts."""
 
     query: CqelsQuery
     parts: tuple[AnyPart, ...]
@@ -83,7 +84,8 @@ class Prepared:
 
     @property
     def variable(self) -> str | None:
-        """By which its answers can be told apart. Others than rows, and what elements entail, cannot be."""
+        """The variable by which its work can be shared out, if there is one. Only the rows of SELECT can be
+        shared out, and not where elements entail triples."""
         form = self.query.query.form
         if not isinstance(form, Select) or self.spreads or self.derivations is not None:
             return None
@@ -91,14 +93,15 @@ class Prepared:
         return shard_variable(self.pattern, Project | Reduced if self.monotone else None)
 
     def of_shard(self) -> Prepared:
-        """For the answers of the shard at hand."""
+        """The query that finds only the answers of the present shard."""
         assert self.variable is not None
         form = replace(self.query.query.form, pattern=of_shard(self.pattern, self.variable))
         return replace(self, query=replace(self.query, query=replace(self.query.query, form=form)))
 
     @property
     def links(self) -> Links | NotKept:
-        """How the elements of something new are linked to a new one, or why all live ones are looked at."""
+        """How the old elements of a new solution are linked to its new element, or why all live elements must
+        be looked at."""
         if self.derivations is not None:
             return NotKept("what elements entail is looked up for all of them")
         return links(self.query, monotone=self.monotone)
@@ -110,14 +113,14 @@ class Prepared:
 
     @property
     def asks_graphs(self) -> bool:
-        """Whether anything but its static parts looks at static data."""
+        """Whether it reads static graphs also outside of its static parts."""
         return has_static(self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSize:
     """How many elements a window holds in a batch, how many of them are old, and about how many different
-    values they have as subject, predicate and object."""
+    subjects, predicates and objects they have."""
 
     rows: int
     old: int
@@ -128,7 +131,8 @@ class WindowSize:
 
 
 def different_values(window: Held) -> dict[str, float]:
-    """About how many different terms the elements of a window have in each place, from the last of them."""
+    """About how many different subjects, predicates and objects the elements of a window have, estimated from
+    the last ones."""
     sample = window.elements.slice(max(0, len(window.start) - SAMPLE))
     return {name: float(max(1, pc.count_distinct(sample.column(name)).as_py())) for name in "spo"}
 
@@ -141,15 +145,15 @@ def observed_sizes(
     static: Mapping[str, Size],
     database: Database,
 ) -> dict[Node, Size]:
-    """How much there is to join, for windows of these sizes. The database has the tables of static parts; the
-    constants are put there."""
+    """The sizes of all that the query joins, given the sizes of its windows and of the tables of static
+    parts. The constants are put into the database."""
     sizes: dict[Node, Size] = {}
     for leaf in stream_patterns(prepared.pattern):
         window = windows[leaf.window - 1]
         terms = zip("spo", leaf.pattern.terms, strict=True)
         different = {t.name: window.different[name] for name, t in terms if isinstance(t, Variable)}
         for part in PARTS:
-            # A flow starts with all that is new, and meets of the others what is in the same bucket.
+            # A flow begins with all new rows. From other windows, only rows of the same bucket join them.
             rows = window.of(part) / (1 if part == "new" else buckets)
             sizes[replace(leaf, part=part)] = Size(rows, different)
     for table in kept_in(prepared.pattern):
@@ -161,7 +165,7 @@ def observed_sizes(
 
 
 def planned(prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect) -> tuple[CqelsStatement, str]:
-    """The statement whose joins are in the order that suits the sizes, and that order in words."""
+    """The statement of a query, with its joins in the order that suits the sizes; and that order in words."""
     parts = {part.table: part.query for part in prepared.parts if isinstance(part, StaticPart)}
     query, flow = prepared.query.query, Flow(sizes, parts)
     if not prepared.monotone:
@@ -176,7 +180,8 @@ def planned(prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect) ->
 def planned_groups(
     prepared: Prepared, sizes: Mapping[Node, Size], dialect: Dialect
 ) -> tuple[str, KeptGroups, CqelsStatement, str]:
-    """What is added to the groups that are kept, their columns, the statement, and the order in words."""
+    """For a query that keeps groups: the SQL for the parts to add, the columns of the kept parts, the
+    statement that answers, and the order of the joins in words."""
     parts = {part.table: part.query for part in prepared.parts if isinstance(part, StaticPart)}
     query, flow = prepared.query.query, Flow(sizes, parts)
     marked = kept_groups(query.form.pattern)
@@ -185,7 +190,7 @@ def planned_groups(
     return *compiled(with_new(query, new), dialect, prepared.query.name), str(flow)
 
 
-# A statement is compiled once for an order of its joins, in each process that runs it.
+# Each process compiles a statement once for each order of its joins.
 
 
 @lru_cache(maxsize=4096)

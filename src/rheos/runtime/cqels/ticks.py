@@ -1,11 +1,11 @@
 """The ticks of CQELS-QL, and windows on streams as intervals of ticks.
 
-A query ticks with every element of its streams, in the order (time, stream, arrival), and with a window that
-slides also at the multiples of its slide, after all the elements of that time. The ticks of a batch are
-numbered from 1; 0 is the last tick before it, at which everything is that came earlier. An element is in a
-window from the tick that brings it until the tick that finds it too old, which other elements bring.
+A query ticks with every element of its streams, in the order (time, stream, arrival). A window that slides
+also ticks at the multiples of its slide, after all elements of that time. The ticks of a batch are numbered
+from 1; the number 0 stands for the last tick before the batch, and all earlier elements begin there. An
+element is in a window from the tick that it makes until the first tick at which it is too old.
 
-Everything is an array: no element is looked at by itself.
+All computations are on whole arrays, never on single elements.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The elements of a stream that a query sees, in their order: those up to `old` came before the batch,
-    the last of them at the time `before`; NEVER if there is none.
+    """The elements of a stream that a query sees, in their order. The first `old` of them came before the
+    batch, the last of these at the time `before`; NEVER if there is none.
 
-    With what is kept, only those are here that can be part of something new. The query has seen the first
-    `known` of them before, and windows say for each how long it stays after the batch.
+    In an incremental evaluation, only elements that can be part of a new solution are here. The query has
+    seen the first `known` of them in earlier batches, and windows say for each element how long it stays
+    after the batch.
     """
 
     elements: pa.Table  # s, p, o
@@ -45,7 +46,8 @@ class Arrived:
 
     @classmethod
     def of(cls, placed: pa.Table, after: int, until: int, unseen: int = 0) -> Arrived:
-        """Of a buffer's elements with their places those up to a time, without the first `unseen`."""
+        """The elements of a buffer (with their places) up to a time, without the first
+        `unseen` of the stream."""
         time = placed.column("time").to_numpy()
         first = int(np.searchsorted(placed.column("place").to_numpy(), unseen, side="right"))
         last = int(np.searchsorted(time, until, side="right"))
@@ -57,14 +59,14 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """When a query ticks in a batch, and which tick brings which element."""
+    """The ticks of a query in a batch, and which element makes which tick."""
 
-    time: Numbers  # of the ticks 1, 2, …
-    arrival: Mapping[str, Numbers]  # for every stream the tick of each of its elements; 0 if it is an old one
+    time: Numbers  # the times of the ticks 1, 2, …
+    arrival: Mapping[str, Numbers]  # for each stream, the tick of each element; 0 for old elements
     slides: Mapping[
         int, tuple[Numbers, Numbers]
-    ]  # for every slide its multiples in the batch, and their ticks
-    after: int  # all are later than this
+    ]  # for each slide, its multiples in the batch, and their ticks
+    after: int  # the time after which the ticks are
     before: int  # the time of the last tick before the batch; NEVER if there was none
 
     @property
@@ -80,10 +82,11 @@ def ticks_of(
     changes = [change for clause in clauses for change in _changes(clause, streams[clause.stream])]
     multiples = {slide: _multiples(slide, changes, after, until) for slide in slides}
     news = [arrived.time[arrived.old :] for arrived in streams.values()]
-    # Windows with different slides that move at the same time do so at one tick.
+    # Windows with different slides that move at the same time make only one tick.
     moving = np.unique(np.concatenate([*multiples.values(), np.empty(0, np.int64)]))
     times = np.concatenate([*news, moving])
-    # Stable: at the same time by stream, then by arrival, and last the moves of sliding windows.
+    # The sort is stable. At the same time, elements come in the order of streams and of arrival, and moves
+    # last.
     order = np.argsort(times, kind="stable")
     number = np.empty(len(times), np.int64)
     number[order] = np.arange(1, len(times) + 1)
@@ -104,7 +107,7 @@ def slide_of(window: CqelsWindow) -> int | None:
 
 
 def _changes(clause: StreamClause, arrived: Arrived) -> list[Numbers]:
-    """From when on a window may hold something else than before, but for what comes with an arrival."""
+    """The times from which on the content of a window may differ: elements arrive, or get too old."""
     if not isinstance(clause.window, RangeWindow):
         return [arrived.time]
     return [arrived.time, arrived.time + clause.window.range + 1]
@@ -118,9 +121,9 @@ def _multiples(slide: int, changes: Sequence[Numbers], after: int, until: int) -
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The elements that a window holds at some tick of the batch, each with the ticks [start, end).
+    """The elements that are in a window at some tick of the batch, each with its ticks [start, end).
 
-    Those that it held already at tick 0 come first: they are the `old` ones.
+    The first `old` of them were there already at tick 0.
     """
 
     elements: pa.Table
@@ -130,13 +133,13 @@ class Held:
 
     @property
     def stay(self) -> float:
-        """For how many ticks an element is held, on average."""
+        """For how many ticks an element is in the window, on average."""
         return float((self.end - self.start).mean()) if len(self.start) else 0.0
 
 
 def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Entailed | None = None) -> Held:
-    """What the window of a clause holds, and when. An element is there with all that it entails that matches;
-    to count elements, it is one."""
+    """The content of a clause's window, with intervals of ticks. With `entailed`, an element stands for
+    itself and for the triples that it entails, as far as they match; a window that counts counts it once."""
     matching = matches(arrived.elements if entailed is None else entailed.triples, clause.patterns)
     matched = matching
     if entailed is not None:
@@ -178,26 +181,27 @@ def held_by(clause: StreamClause, arrived: Arrived, ticks: Ticks, entailed: Enta
 
 
 def after_all(ticks: Ticks, leaves: Numbers) -> Numbers:
-    """Ends after all the ticks of a batch that tell when elements were last in their windows: the later, the
-    later. So the interval of a solution tells it, too."""
+    """Ends of intervals that are after all ticks of a batch. They encode the time at which elements leave: a
+    later end means a later time. So the interval of a solution also tells when the solution ends."""
     found: Numbers = leaves - ticks.time[-1] + ticks.count + 1
     return found
 
 
 def leaving(ticks: Ticks) -> int:
-    """What to add to such an end to know the time."""
+    """The number to add to an end made by `after_all` to get the time."""
     return int(ticks.time[-1]) - ticks.count - 1
 
 
 def _move(multiples: Numbers, slide: int, ticks: Ticks) -> Numbers:
-    """The ticks of multiples of a slide: 0 for those before the batch, the one after all for those after."""
+    """The ticks at which a window moves to these multiples of its slide. 0 for multiples before the batch;
+    for those after it, the number after the last tick."""
     known, numbers = ticks.slides[slide]
     at = np.append(numbers, ticks.count + 1)[np.searchsorted(known, multiples)]
     return np.where(multiples <= ticks.after, 0, at)
 
 
 def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
-    """The numbers of the elements that match one of the patterns, by constants and repeated variables."""
+    """The row numbers of the elements that match one of the patterns, by constants and repeated variables."""
     found: Marks = np.zeros(len(elements), bool)
     for pattern in patterns:
         found |= _matching(elements, pattern)
@@ -207,7 +211,8 @@ def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
 def matching_elements(
     elements: pa.Table, patterns: Sequence[TriplePattern], entail: Entail | None = None
 ) -> Numbers:
-    """The numbers of the elements that match one of the patterns, themselves or by what they entail."""
+    """The row numbers of the elements that match one of the patterns, themselves or by a
+    triple that they entail."""
     if entail is None:
         return matches(elements, patterns)
     entailed = entail(elements)

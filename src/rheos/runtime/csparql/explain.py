@@ -14,12 +14,12 @@ from rheos.sql import macros
 
 
 def explain_csparql(query: CSparqlQuery) -> dict[str, str]:
-    """The parts of the explanation, each with its title."""
+    """The parts of the explanation, by their titles."""
     return explained(query, CSparqlOperator)
 
 
 def explained(query: CSparqlQuery, kind: type[CSparqlOperator]) -> dict[str, str]:
-    """The same for an operator of that kind."""
+    """The parts of the explanation, for an operator of this class."""
     plan = optimize_csparql(query)
     operator = kind.of(plan)
     return {
@@ -54,7 +54,7 @@ def reports(query: CSparqlQuery) -> str:
 
 
 def windowed(window: StreamWindow) -> str:
-    """What a window holds."""
+    """A window in words: its stream, what it holds, and where its elements are visible."""
     if window.name is not None:
         return f"{window.name} on {window.stream}: {holds(window)}" + skipped(window)
     where = "the named graph only" if window.named else "the default graph and the named graph"

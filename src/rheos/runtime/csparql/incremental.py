@@ -1,9 +1,9 @@
-"""Incremental evaluation: what a query of C-SPARQL has found is kept in the worker between micro-batches.
+"""Incremental evaluation: a worker keeps the solutions of a query of C-SPARQL between micro-batches.
 
 A batch finds only the solutions with a new element (`optimize/incremental.py`). It adds them, or the parts of
 groups that they make, to a table of DuckDB, and asks that table for the answers at its instants. All of this
-is a cache. Whatever is missing is found again from the live elements, by the same statements: to them
-everything is new then. So nothing depends on which worker has evaluated which batch.
+is a cache. If the cache is empty, the same statements find everything again from the live elements, which are
+then all new. So answers do not depend on which worker has evaluated which batch.
 """
 
 from __future__ import annotations
@@ -39,26 +39,28 @@ if TYPE_CHECKING:
     from rheos.runtime.worker.workbench import Workbench
 
 PARTS: tuple[GraphPart, ...] = ("all", "old", "new")
-# Element rows that are never in a window: the static graph has the same triple always.
+# Where the interval of an element begins if it never counts, because the static graph has the same triple
+# always.
 NEVER_BEGINS = 2**62
-# A table of what is kept is written anew, without what has ended, when it has grown by so many rows.
+# The table is written anew, without solutions that have ended, when it has twice as many rows as the last
+# time that it was written anew, and so many more.
 LEAST_GROWTH = 10_000
 
 
 @dataclass
 class Found:
-    """What a worker has found for a query so far: `table` has the solutions, or parts of groups, of all
-    elements up to the time `until` that still hold after the time `forgotten`."""
+    """What a worker has found for a query so far. The table named `table` has the solutions, or parts of
+    groups, of all elements up to the time `until`, except those that have ended by the time `forgotten`."""
 
     table: str
     forgotten: int
-    unseen: Mapping[str, int]  # how many elements of each stream were before the query
+    unseen: Mapping[str, int]  # how many elements of each stream came before the query
     until: int = NEVER
     last: dict[str, int] = field(default_factory=dict)  # of each stream, the place of the last element
-    held: list[Interval] = field(default_factory=list)  # when some window holds something
-    static_too: dict[str, list[int]] = field(default_factory=dict)  # places of triples that are static too
+    held: list[Interval] = field(default_factory=list)  # the intervals in which some window is not empty
+    static_too: dict[str, list[int]] = field(default_factory=dict)  # places of triples that are static, too
     statements: dict[tuple[bool, ...], tuple[str, CSparqlStatement]] = field(default_factory=dict)
-    rows: int = 0  # of the table, when it was last written anew
+    rows: int = 0  # the rows of the table when it was last written anew
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ class Found:
 
 
 class Incremental:
-    """The evaluation of one query for one span, with what is kept."""
+    """The evaluation of one query for one span, with the solutions that are kept."""
 
     def __init__(self, operator: CSparqlOperator, bench: Workbench, batch: CSparqlBatch, name: str) -> None:
         self.operator = operator
@@ -84,7 +86,7 @@ class Incremental:
         memories = {stream: self.memory(stream, span) for stream in self.elements}
         inside = [w.stream for w in self.query.windows if not w.named]
         if shared([memories[stream] for stream in inside]):
-            return None  # the default graph is a set: a triple may be in two windows
+            return None  # the default graph is a set of triples, and two windows may have the same triple
         found = self.found(span)
         unseen = span.unseen
         if found.until < span.until:
@@ -108,8 +110,8 @@ class Incremental:
     # --- what is remembered ----------------------------------------------------------------------------
 
     def memory(self, stream: str, span: Span) -> Repeats:
-        """What is known of the triples of a stream, up to the end of the span."""
-        if span.after == NEVER:  # it may have been reset
+        """The triples of a stream that come again, up to the end of the span."""
+        if span.after == NEVER:  # the stream may have been reset
             self.cache.forget_stream(stream)
         memory: Repeats = self.cache.streams.setdefault(stream, Repeats())
         memory.take_in(self.elements[stream], span.until, self.database)
@@ -123,8 +125,8 @@ class Incremental:
         return found
 
     def usable(self, found: Found, span: Span) -> bool:
-        """Whether what was found is of this query, has all that holds after the span begins, and nothing that
-        the query must not see since it was stopped and started again."""
+        """Whether what was found can be used: it belongs to this query, has all solutions that hold after the
+        beginning of the span, and has no elements that the query must not see since it was started again."""
         if found.table != self.name or span.after == NEVER or found.forgotten > span.after:
             return False
         return all(
@@ -133,12 +135,12 @@ class Incremental:
         )
 
     def first_place(self, stream: str) -> int:
-        """The place of the first element of a stream that is live."""
+        """The place of the first live element of a stream."""
         elements = self.elements[stream]
         return elements.column("place")[0].as_py() if len(elements) else 2**62
 
     def matches(self, memories: Mapping[str, Repeats], graph: str | None, pattern: TriplePattern) -> bool:
-        """Whether elements that match a pattern have been seen."""
+        """Whether a stream has had elements that may match a pattern, judged by their predicates."""
         streams = [
             w.stream for w in self.query.windows if (not w.named if graph is None else source(w) == graph)
         ]
@@ -146,7 +148,8 @@ class Incremental:
         return any(all_ is None or (bool(all_) if wanted is None else wanted in all_) for all_ in known)
 
     def statement(self, found: Found, memories: Mapping[str, Repeats]) -> tuple[str, CSparqlStatement]:
-        """What a batch adds to what is kept, and what is then asked: for the patterns that can match."""
+        """The SQL that finds the solutions to add, and the statement that then gives the answers. Both leave
+        out patterns that no element can match."""
         query = self.operator.kept
         assert query is not None
         asked = patterns(of_kept(query.form.pattern))
@@ -169,7 +172,7 @@ class Incremental:
     def add(
         self, found: Found, span: Span, unseen: Mapping[str, int], memories: Mapping[str, Repeats]
     ) -> None:
-        """Find what the elements of a span add."""
+        """Find the solutions that the new elements add, and put them into the table."""
         first, last = found.until == NEVER, dict(found.last)
         fill, _ = self.statement(found, memories)
         self.show(found, span.until, unseen, memories, fill)
@@ -186,7 +189,8 @@ class Incremental:
         memories: Mapping[str, Repeats],
         fill: str,
     ) -> None:
-        """Have the windows on old, new and all elements as tables, as far as a statement reads them."""
+        """Make the windows on old, new and all elements visible under the names that the
+        statement `fill` reads."""
         read = set(re.findall(r"\w+", fill))
         tables, default = self.batch.tables, dict[GraphPart, list[str]]()
         held = list(found.held)
@@ -231,8 +235,9 @@ class Incremental:
         found.last |= ends
 
     def terms(self, found: Found, until: int, memories: Mapping[str, Repeats]) -> dict[str, Hashes] | None:
-        """What an element that is not new must have as subject, or as object, to be part of a new solution:
-        hashes of terms. None if it need not have any of them, or if nothing was found before."""
+        """The terms, by column (s or o) and as hashes, of which an old element must have one to be part of a
+        new solution. None if old elements without these terms can be part of one, too, or if there are no old
+        elements yet."""
         query = self.operator.kept
         assert query is not None
         linked = links(query, lambda graph, pattern: self.matches(memories, graph, pattern))
@@ -252,8 +257,9 @@ class Incremental:
         memories: Mapping[str, Repeats],
         new: pa.Table,
     ) -> str | None:
-        """The table (place, begins) of elements that begin to hold later than they come, if there are any:
-        because the same triple is still there, or for ever, because the static default graph has it."""
+        """The table (place, begins) of elements that begin to count later than they come, if there are any:
+        because the same triple is still in the window. If the static default graph has the triple, the
+        element never counts."""
         window = self.query.windows[number - 1]
         assert isinstance(window.window, LogicalWindow)
         place, before, time = memories[window.stream].again.T
@@ -299,7 +305,8 @@ class Incremental:
         return places
 
     def forget(self, found: Found, after: int) -> None:
-        """Write what is kept anew, without what holds at no later instant, when much has come since."""
+        """If the table has grown much, write it anew without the rows that hold at no
+        instant after `after`."""
         rows: int = self.database.ask(f"SELECT count(*) FROM {self.name}").column(0)[0].as_py()
         if rows < 2 * found.rows + LEAST_GROWTH:
             return
@@ -311,7 +318,7 @@ class Incremental:
 
 
 def times_held(window: LogicalWindow, times: pa.ChunkedArray) -> list[Interval]:
-    """The intervals in which a window holds some element of these times."""
+    """The intervals in which a window holds some element with one of these times."""
     first = np.unique(times.to_numpy()) + window.delay
     bounds = [-(-at // window.step) * window.step for at in (first, first + window.range)]
     different = np.unique(np.stack(bounds, axis=1), axis=0)
@@ -319,8 +326,8 @@ def times_held(window: LogicalWindow, times: pa.ChunkedArray) -> list[Interval]:
 
 
 def kept_window_sql(window: LogicalWindow, elements: str, begins: str | None) -> str:
-    """The rows of a window: an element holds from when it comes, or later if `begins` says so, until it
-    leaves."""
+    """The rows of a window: an element counts from when it enters the window, or later if the table `begins`
+    says so, until it leaves."""
     entry, leaving, _ = sql.bounds(window)
     first, last = INTERVAL
     if begins is None:

@@ -1,10 +1,10 @@
 """When a query of C-SPARQL reports: the instants of its windows, as far as its streams are complete.
 
 All times are microseconds since 1970. A logical window of range r and step s holds, at an instant e, the
-elements with w - r < time <= w, where w is the latest multiple of s that is not after e. So an element
-of time t is in it from the first multiple of s that is not before t until that of t + r, exclusively: between
-two multiples of s nothing changes, whatever the instants at which the query looks. In a window with a delay
-d, an element is what one of time t + d would be without.
+elements with w - r < time <= w, where w is the latest multiple of s that is not after e. So an element with
+time t is in the window from the first multiple of s that is not before t, until the first multiple of s that
+is not before t + r, exclusively. Between two multiples of s the window does not change, even if the query
+looks then. In a window with a delay d, an element with time t is treated as if its time were t + d.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Interval = tuple[int, int]
 
 
 def periods(query: CSparqlQuery) -> tuple[int, ...]:
-    """The query reports at the multiples of these: of COMPUTED EVERY, or else of the steps of its windows;
-    with sessions, at no multiple of anything."""
+    """The periods at whose multiples the query reports: that of COMPUTED EVERY or, without it, the steps of
+    its logical windows. A query with sessions has none."""
     if query.has_sessions:
         return ()
     if query.every is not None:
@@ -37,8 +37,8 @@ def moves(window: PhysicalWindow, end: End) -> bool:
 
 
 def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:
-    """Where the clock stops when all streams have ended: the first instant at which every window has moved
-    past the last element of its stream; None if there never was one."""
+    """The time at which the clock stops when all streams have ended: the first instant at which every window
+    has moved past the last element of its stream. None if no stream had elements."""
     found = [(w.window, ends[w.stream]) for w in query.windows if w.stream in ends]
     if query.has_sessions:
         over = (end.time + window.gap for window, end in found if isinstance(window, SessionWindow))
@@ -50,7 +50,8 @@ def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:
         for window, end in found
     )
     clock = [next_multiple(passed, period) for period in periods(query)]
-    # The last triples may be too few to move a physical window: then it is the clock's turn, if there is one.
+    # The last triples may be too few to move a physical window. Then the next multiple of a period counts, if
+    # the query has periods.
     moved = query.every is None and any(
         isinstance(window, PhysicalWindow) and end.time == passed and moves(window, end)
         for window, end in found
@@ -61,8 +62,8 @@ def last_instant(query: CSparqlQuery, ends: Mapping[str, End]) -> int | None:
 def reporting(query: CSparqlQuery, held: Iterable[Interval], after: int, until: int) -> Times:
     """The instants e with after < e <= until at which the query reports, in order.
 
-    `held` are the intervals in which some window holds something: at other instants nothing is reported, so
-    a gap of years in a stream costs nothing.
+    `held` are the intervals in which some window is not empty. At other instants nothing is reported, so a
+    gap of years in a stream costs nothing.
     """
     found = [
         np.arange(next_multiple(max(first, after + 1), period), min(end, until + 1), period, dtype=np.int64)
@@ -73,8 +74,8 @@ def reporting(query: CSparqlQuery, held: Iterable[Interval], after: int, until: 
 
 
 def last_evaluation(query: CSparqlQuery, held: Iterable[Interval], until: int) -> int | None:
-    """The last time up to another at which the clock evaluates the query, given when windows hold
-    something."""
+    """The last time up to `until` at which the clock evaluates the query; `held` are the intervals in which
+    some window is not empty."""
     found = [
         latest
         for first, end in held
@@ -85,8 +86,8 @@ def last_evaluation(query: CSparqlQuery, held: Iterable[Interval], until: int) -
 
 
 def closings(query: CSparqlQuery, times: Times, held: Iterable[Interval], until: int) -> Times:
-    """The first instants at which all windows are empty again, each right after one of the `times` at which
-    some were not."""
+    """The instants at which all windows are empty again for the first time: each follows one of the `times`,
+    at which some window was not empty."""
     if not periods(query):
         return np.empty(0, np.int64)
     following = [(times // period + 1) * period for period in periods(query)]
@@ -98,7 +99,7 @@ def closings(query: CSparqlQuery, times: Times, held: Iterable[Interval], until:
 
 
 def merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same instants as intervals that do not touch each other."""
+    """The same intervals, merged where they overlap or touch, in order."""
     joined: list[Interval] = []
     for first, end in sorted(intervals):
         if joined and first <= joined[-1][1]:
@@ -118,12 +119,13 @@ def following(query: CSparqlQuery, until: int) -> int:
 
 
 def seen_last(query: CSparqlQuery, elements: Sequence[tuple[Times, Times]], until: int) -> int | None:
-    """The time of the last evaluation up to a time, given the times and the places of the elements that are
-    there for each window; None if there was none. What it saw must stay, if the next is compared with it."""
+    """The time of the last evaluation up to a time, given the times and the places of the live elements of
+    each window; None if there was none. The elements that this evaluation saw must stay live, if the next
+    evaluation is compared with it."""
     found: list[int] = []
     for window, (time, place) in zip(query.windows, elements, strict=True):
         kind = window.window
-        assert not isinstance(kind, SessionWindow)  # nothing is compared with a session
+        assert not isinstance(kind, SessionWindow)  # queries with sessions never compare evaluations
         if isinstance(kind, LogicalWindow):
             first = time + kind.delay
             entry, leaving = (-(-bound // kind.step) * kind.step for bound in (first, first + kind.range))
@@ -141,7 +143,8 @@ def seen_last(query: CSparqlQuery, elements: Sequence[tuple[Times, Times]], unti
 
 
 def over(window: SessionWindow, time: Times, place: Times, subjects: Times) -> Times:
-    """When the session of each element is over, as far as is known; `subjects` are numbers for these."""
+    """For each element the time at which its session is over, as far as is known now. `subjects` are the
+    numbers of the elements' subjects."""
     groups = subjects if window.by_subject else np.zeros(len(time), np.int64)
     order = np.lexsort((place, time, groups))
     times, group = time[order], groups[order]
@@ -159,9 +162,9 @@ def visible(
     query: CSparqlQuery, window: Window, time: Times, place: Times, until: int, subjects: Times | None
 ) -> npt.NDArray[np.bool_]:
     """Which elements, given by time and place, a window can still hold at an instant after `until`. Only
-    sessions need the numbers of their subjects."""
+    session windows need `subjects`, the numbers of the elements' subjects."""
     if isinstance(window, LogicalWindow):
-        # It leaves after the next instant if it would leave after the last multiple of the step up to that.
+        # The next instant looks at the window as it was at the last multiple of the step up to that instant.
         moved = following(query, until) // window.step * window.step
         visible: npt.NDArray[np.bool_] = time > moved - window.range - window.delay
         if window.step > window.range:
@@ -172,8 +175,8 @@ def visible(
     if isinstance(window, SessionWindow):
         assert subjects is not None
         return over(window, time, place, subjects) > until
-    # It stays at its last move until the next, which is less than a step before the last element. From which
-    # element on its triples are counted need not be known for that.
+    # The window stays where it is until its next move. Its last move was less than a step before the last
+    # element. This bound holds from whichever element on the query counts.
     arrived = place[time <= until]
     last = int(arrived.max()) if len(arrived) else 0
     return place > last - (window.step - 1) - window.triples

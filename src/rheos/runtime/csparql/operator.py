@@ -1,6 +1,6 @@
 """C-SPARQL: the answers of a query at all the instants of a span of time.
 
-What it gives depends on the elements, the static data and the span, and on nothing else.
+The answers depend only on the elements, the static data and the span.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class CSparqlOperator(Operator):
     query: CSparqlQuery
     statement: CSparqlStatement
     shards: CSparqlShards | Uncut
-    keeping: Query | NotKept  # the query with a mark on what can be kept between batches
+    keeping: Query | NotKept  # the query with a mark on the part whose solutions are kept between batches
     derivations: Derivations | None = None  # what the elements of its streams entail
-    view: bool = False  # of the instants of a batch only the last is of interest
+    view: bool = False  # of the instants of a batch, only the last is evaluated
 
     language = "C-SPARQL"
     compiler: ClassVar[type[Compiler]] = Compiler
@@ -178,7 +178,8 @@ class CSparqlOperator(Operator):
         before: Mapping[str, Count] | None = None,
     ) -> Marks:
         if self.compares:
-            # The next evaluation is compared with the last one, so that what that saw is still needed.
+            # The next evaluation is compared with the last one, so the elements that the last one saw are
+            # still needed.
             seen = [
                 placed(elements[window.stream], window.window, (before or {}).get(window.stream))
                 for window in self.query.windows
@@ -186,7 +187,7 @@ class CSparqlOperator(Operator):
             last = seen_last(self.query, seen, until)
             until = until if last is None else min(until, last - 1)
         kept = np.zeros(len(elements[stream]), dtype=bool)
-        # Numbers of subjects take long: a second for three million elements.
+        # To number the subjects takes long: a second for three million elements.
         who = subjects(elements[stream]) if self.query.has_sessions else None
         for window in self.query.windows:
             if window.stream == stream:
@@ -215,14 +216,15 @@ class CSparqlOperator(Operator):
         moves: str | None,
         sessions: str | None,
     ) -> None:
-        """Have what else statements look at of the window of that number; the rest is as in `Tables`."""
+        """Make further tables that statements read of the window with a number. Subclasses use it; the other
+        arguments are those of `Tables`."""
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
         assert isinstance(self.shards, CSparqlShards)
         return self.shards.merged(parts)
 
     def rehearse(self, bench: Workbench) -> None:
-        # All elements at one time, at which there is an instant of every window.
+        # All made-up elements have the time 0, which is an instant of every window.
         elements = Buffer(made_up(asked_of(self.algebra), apart=0))
         bench.buffers |= dict.fromkeys(self.streams, elements)
         batch = bench.room(CSparqlBatch.of)
@@ -233,17 +235,18 @@ class CSparqlOperator(Operator):
         return many_joins(self.statement.sql) or is_large(self.statement.sql)
 
 
-# What statements see of elements; the last two only of streams of graphs.
+# The columns of elements that statements read; the last two exist only in streams of graphs.
 SHOWN = ("s", "p", "o", "start", "time", "place", "graph", "element")
 
 
 class CSparqlBatch:
-    """The evaluation of queries of C-SPARQL on one batch: what one has made is used again by the others.
+    """The evaluation of queries of C-SPARQL on one batch: a table that one query has made
+    is used by the others.
 
-    `elements` are the tables (s, p, o, time, place) of the streams, which have the elements that are in a
+    `elements` are the tables (s, p, o, time, place) of the streams. They have all elements that are in a
     window at one of the instants of the batch, and may have more. `place` numbers the elements of a stream
-    from 1 by time and arrival; it is final for those that are not after the batch. `filled` are the
-    tables of derivations that are not empty, which the database has.
+    from 1 by time and arrival; it is final for elements that are not after the batch. `filled` are the tables
+    of derivations in the database that are not empty.
     """
 
     def __init__(
@@ -260,11 +263,11 @@ class CSparqlBatch:
         return cls(bench.database, {}, bench.filled)
 
     def show(self, streams: Iterable[str], bench: Workbench) -> None:
-        """Have the elements of streams as tables."""
+        """Make the elements of streams visible as tables."""
         for stream in streams:
             if stream in self.elements:
                 continue
-            # The same name in all batches, whoever comes first: see `rheos.runtime.worker.plans`.
+            # The name must be the same in all batches, so that plans can be used again.
             name = self.elements[stream] = digest("elements", stream)
             found = bench.elements[stream]
             rows = found.select([name for name in SHOWN if name in found.column_names])
@@ -284,7 +287,8 @@ class CSparqlBatch:
     ) -> Answers:
         """The answers at the instants with after < at <= until; in a shard, its part of them.
 
-        `earlier` has, for a query that was registered later, how much of a stream came before it.
+        `earlier` says, for a query that was registered while streams flowed, how much of each
+        stream came before it.
         """
         query, tables = evaluation.query, self.tables
         statement, matters = evaluation.statement, None
@@ -321,7 +325,8 @@ class CSparqlBatch:
         for number, (window, base, count) in enumerate(
             zip(query.windows, bases, before, strict=True), start=1
         ):
-            # What is entailed is in a window with the elements that entail it: it moves with these alone.
+            # Entailed triples are in a window as long as the elements that entail them. Only elements make a
+            # physical window move.
             all_of = tables.chosen(tables.entailed(base, by), matters)
             elements = tables.seen(base, window.window, count, all_of)
             moves = self.moves(name, number, window.window) if physical else None
@@ -345,8 +350,8 @@ class CSparqlBatch:
     def instants(
         self, name: str, query: CSparqlQuery, seen: list[str], after: int, until: int, physical: bool
     ) -> pa.Table:
-        """The instants of a span (instant, at); with the one before it and what else `rheos.sql.differences`
-        needs, if the query compares."""
+        """The instants of a span (instant, at). If the query compares, they begin with the last evaluation
+        before the span, and have the other columns that `rheos.sql.differences` needs."""
         held = self.held(query, seen, until)
         earlier = self.before(query, seen, held, after) if query.compares else after
         times = reporting(query, held, earlier, until)
@@ -358,7 +363,7 @@ class CSparqlBatch:
         return compared(instants, empty, after) if query.compares else instants
 
     def held(self, query: CSparqlQuery, seen: list[str], until: int) -> list[Interval]:
-        """When some window holds something."""
+        """The intervals in which some window is not empty."""
         held: list[Interval] = []
         for window, elements in zip(query.windows, seen, strict=True):
             if isinstance(window.window, LogicalWindow):
@@ -368,7 +373,7 @@ class CSparqlBatch:
         return held
 
     def before(self, query: CSparqlQuery, seen: list[str], held: list[Interval], after: int) -> int:
-        """Right before the last evaluation that is not after a time; that time, if there was none."""
+        """The time just before the last evaluation up to `after`; `after` itself if there was none."""
         found = [last_evaluation(query, held, after)]
         if query.every is None:
             found += [
@@ -382,8 +387,9 @@ class CSparqlBatch:
     def ticks(
         self, name: str, query: CSparqlQuery, seen: list[str], times: np.ndarray, after: int, until: int
     ) -> pa.Table:
-        """The evaluations of a query that has physical windows. It moves with these, unless it says COMPUTED
-        EVERY, and at equal times they come before the clock; its timeline is made for `moves`."""
+        """The instants (instant, at) of a query that has physical windows or sessions. Unless it says
+        COMPUTED EVERY, it is evaluated whenever one of these moves; at equal times, moves come before the
+        clock. The timeline that is made here is what `moves` reads."""
         parts, changes = [], [np.empty(0, np.int64)]
         for number, (window, elements) in enumerate(zip(query.windows, seen, strict=True), start=1):
             if isinstance(window.window, LogicalWindow):
@@ -411,7 +417,7 @@ class CSparqlBatch:
         )
 
     def moves(self, name: str, number: int, window: Window) -> str:
-        """The view (ending, instant) of where a window has its end from which instant on."""
+        """The view (ending, instant) that says at which instant a window moves its end to where."""
         logical = isinstance(window, LogicalWindow)
         moves = f"moves_{0 if logical else number}_{name}"
         if self.tables.new(moves):
@@ -433,8 +439,8 @@ def subjects(elements: pa.Table) -> Times:
 
 
 def placed(elements: pa.Table, window: Window, before: Count | None = None) -> tuple[Times, Times]:
-    """The times of elements and their places as a window counts them, without those that came before the
-    query."""
+    """The times of elements, and their places as a window counts them (triples or graphs). With `before`,
+    elements that came before the query are left out and not counted."""
     by_graph = isinstance(window, PhysicalWindow) and window.graphs and NUMBER in elements.column_names
     place = elements.column(NUMBER if by_graph else "place").to_numpy()
     time: Times = elements.column("time").to_numpy()
@@ -446,8 +452,8 @@ def placed(elements: pa.Table, window: Window, before: Count | None = None) -> t
 
 
 def compared(instants: pa.Table, empty: np.ndarray, after: int) -> pa.Table:
-    """Instants with what comparing them needs; of those up to `after`, only from the last on that was not
-    at a time at which all windows were `empty`."""
+    """Instants with the columns that a comparison needs. Of the instants up to `after`, only those from the
+    last one at which some window was not empty; `empty` are the times at which all windows were."""
     at = instants.column("at").to_numpy()
     closing = np.isin(at, empty)
     old = np.flatnonzero((at <= after) & ~closing)
@@ -466,7 +472,7 @@ def compared(instants: pa.Table, empty: np.ndarray, after: int) -> pa.Table:
 
 
 def reported(instants: pa.Table, rows: pa.Table) -> pa.Table:
-    """The instants that are reported: those with all windows empty only if something is gone."""
+    """The instants that are reported. One at which all windows are empty is reported only if it has rows."""
     with_rows = pc.is_in(instants.column("instant"), pc.unique(rows.column("instant")))
     chosen = pc.and_(instants.column("reported"), pc.or_(pc.invert(instants.column("closing")), with_rows))
     return instants.filter(chosen).select(["instant", "at"])

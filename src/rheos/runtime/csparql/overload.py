@@ -1,7 +1,8 @@
-"""Overload: what a query of C-SPARQL gives up if it may, and how its answers say so.
+"""Overload: what a query of C-SPARQL may give up, and how its answers say so.
 
-A query that is STRETCHED skips all but the last of the instants that a batch completes: a row in which
-?skipped is true says so of each. The answers on a SAMPLE have how far they may be off in 19 of 20 cases.
+A query that is STRETCHED skips all but the last of the instants that a batch completes. For each skipped
+instant it reports a row in which ?skipped is true. Answers on a SAMPLE say by how much they may be off: in 19
+of 20 cases the error is not larger.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rheos.syntax.windows import SKIPPED
 from rheos.terms import XSD, literal
 
 TRUE = literal("true", XSD + "boolean")
-# A normal distribution is within so many standard deviations in 95 of 100 cases.
+# A normally distributed value is within so many standard deviations of the mean in 95 of 100 cases.
 DEVIATIONS = 1.96
 
 Numbers = npt.NDArray[np.float64]
@@ -38,14 +39,16 @@ def gives_up(query: CSparqlQuery) -> str | None:
 
 
 def answer_columns(query: CSparqlQuery, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The variables of an answer, from those of the statement: with errors, and what is skipped."""
+    """The variables of an answer, given the columns of the statement: the query's own, then those for errors,
+    then the one for skipped instants."""
     own = columns[: len(columns) - sum(len(estimate.needs) for estimate in query.estimates)]
     errors = tuple(estimate.variable + ERROR for estimate in query.estimates)
     return (*own, *errors, *((SKIPPED,) if query.stretched else ()))
 
 
 def answered(query: CSparqlQuery, found: Answers, skipped: pa.Table | None = None) -> Answers:
-    """Answers as they are reported, where these instants before them were `skipped`."""
+    """Answers as they are reported: with errors, and with a row for each of the `skipped`
+    instants before them."""
     if query.estimates:
         found = found._replace(rows=with_errors(query, found.rows))
     if not query.stretched:
@@ -62,7 +65,8 @@ def answered(query: CSparqlQuery, found: Answers, skipped: pa.Table | None = Non
 
 
 def with_errors(query: CSparqlQuery, rows: pa.Table) -> pa.Table:
-    """Rows with the errors of their estimates in the place of what these are computed from."""
+    """Rows with a column for the error of each estimate, in the place of the columns from
+    which it is computed."""
     [part] = [window.sample / MILLION for window in query.windows if window.sample is not None]
     needs = sum(len(estimate.needs) for estimate in query.estimates)
     place = rows.num_columns - needs
@@ -77,8 +81,8 @@ def with_errors(query: CSparqlQuery, rows: pa.Table) -> pa.Table:
 
 
 def deviation(estimate: Estimate, numbers: list[Numbers], part: float) -> Numbers:
-    """The standard deviation of an estimate, if each triple is in the sample by a chance of `part`, for which
-    a hash stands; NaN where it is not known."""
+    """The standard deviation of an estimate if each triple is in the sample with the probability `part` (a
+    hash of the triple decides); NaN where it is not known."""
     with np.errstate(invalid="ignore", divide="ignore"):
         match estimate.function:
             case "COUNT":
@@ -93,7 +97,7 @@ def deviation(estimate: Estimate, numbers: list[Numbers], part: float) -> Number
 
 
 def values(terms: pa.ChunkedArray) -> Numbers:
-    """The values of literals that are numbers; NaN for what is unbound."""
+    """The values of numeric literals; NaN for unbound ones."""
     lexical = pc.list_element(pc.split_pattern(terms, '"', max_splits=2), 1)
     numbers: Numbers = lexical.cast(pa.float64()).to_numpy()
     return numbers

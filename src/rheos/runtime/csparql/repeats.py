@@ -1,8 +1,9 @@
-"""Repeats: which elements of a stream say again what an element before them said.
+"""Repeats: the elements of a stream whose triple an earlier element had, too.
 
-A window is a set. A triple that comes again while it is in the window holds without a break, so what it adds
-begins where the earlier one leaves. To find the earlier one, a worker remembers a hash of every live triple,
-in sorted runs: a look-up takes the logarithm of what is live, not a pass over it.
+A window is a set. A triple that comes again while it is in the window stays there without a break, so the
+interval of the later element begins where the earlier one leaves. To find the earlier one, a worker keeps a
+hash of every live triple in sorted runs: a look-up takes time logarithmic in the number of live elements, not
+a pass over them.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from rheos.runtime.worker.links import Hashes, Run, Runs, hashes_of, rows_at, up
 
 @dataclass
 class Repeats:
-    """What is remembered of a stream up to the element with the place `last`.
+    """What a worker remembers of a stream up to the element with the place `last`.
 
-    `again` are the places of elements whose triple came before, with the place and time of the one before.
-    `predicates` are all that there were; None if they are too many.
+    `again` has a row for each element whose triple came before: its place, and the place and time of the
+    element before it. `predicates` are all predicates that the stream has had; None if they are too many.
     """
 
     last: int = 0
@@ -35,8 +36,8 @@ class Repeats:
     predicates: set[str] | None = field(default_factory=set)
 
     def take_in(self, elements: pa.Table, until: int, database: Database) -> None:
-        """Look at the elements that have come since, up to a time. `elements` are all that are live, with
-        their places."""
+        """Add the elements that have come since the last call, up to a time. `elements` are all live
+        elements, with their places."""
         if not len(elements):
             return
         first = elements.column("place")[0].as_py()
@@ -57,7 +58,7 @@ class Repeats:
         self.last = int(places[-1])
 
     def _find(self, hashes: Hashes, places: Times, elements: pa.Table, first: int) -> None:
-        """Note which of new elements repeat another one, new or not."""
+        """Note which new elements repeat the triple of an earlier element, new or old."""
         before = self.triples.latest(hashes)
         order = np.lexsort((places, hashes))
         same = hashes[order[1:]] == hashes[order[:-1]]
@@ -69,7 +70,7 @@ class Repeats:
         equal = np.ones(len(found), bool)
         for name in "spo":
             equal &= pc.equal(one.column(name), other.column(name)).to_numpy(zero_copy_only=False)
-        for at in np.flatnonzero(~equal):  # two triples of one hash: look through all that are before
+        for at in np.flatnonzero(~equal):  # two triples with one hash: search all elements before this one
             before[found[at]] = _before(elements, int(places[found[at]]) - first, first)
         found = np.flatnonzero(before >= first)
         times = rows_at(elements, before[found] - first).column("time").to_numpy()
@@ -77,7 +78,7 @@ class Repeats:
 
 
 def _before(elements: pa.Table, row: int, first: int) -> int:
-    """The place of the last element before a row with the same triple; 0 if there is none."""
+    """The place of the last element that is before a row and has the same triple; 0 if there is none."""
     same = np.ones(row, bool)
     for name in "spo":
         column = elements.column(name)
@@ -87,7 +88,7 @@ def _before(elements: pa.Table, row: int, first: int) -> int:
 
 
 def shared(memories: Sequence[Repeats]) -> bool:
-    """Whether two streams can have the same triple."""
+    """Whether two of these streams may have the same triple, judged by their predicates."""
     seen: set[str] = set()
     for memory in memories:
         if memory.predicates is None or seen & memory.predicates:

@@ -24,10 +24,10 @@ from rheos.sql.sharding import matters
 
 @dataclass(frozen=True, slots=True)
 class CSparqlShards:
-    """What each shard of a `variable` is asked, and how the answers are merged.
+    """The statement that each shard of a `variable` runs, and the one that merges their answers.
 
-    `matters` is the condition on an element that it can be part of what a shard answers; None if any can.
-    `exact` are the columns that must not have doubles in them, by number from 1.
+    `matters` is a condition on elements: only those that fulfil it can be part of a shard's answers. None if
+    any element can. `exact` are the numbers (from 1) of the columns that must not hold doubles.
     """
 
     variable: str
@@ -53,11 +53,11 @@ class CSparqlShards:
 
     @property
     def merges(self) -> str:
-        """What the merge does, in words."""
+        """In words, what the merge does."""
         return "; groups are then put together from those of the shards" if self.in_groups else ""
 
     def merged(self, parts: Sequence[Answers]) -> Answers:
-        """What all shards answered together. UnmergedError if that depends on the order of sums."""
+        """The answers of all shards, put together. UnmergedError if they depend on the order of additions."""
         instants = parts[0].instants
         found = pa.concat_tables([part.rows for part in parts])
         for number in self.exact:
@@ -73,7 +73,7 @@ class CSparqlShards:
 
 
 def with_turns(instants: pa.Table) -> pa.Table:
-    """Instants with the number of each among those of the same time."""
+    """Instants with a column `turn`: the number of an instant among those with the same time, from 0."""
     at = instants.column("at").to_numpy()
     turn = np.arange(len(at)) - np.searchsorted(at, at)
     return instants.append_column("turn", pa.array(turn, pa.int64()))

@@ -1,8 +1,8 @@
 """The tables of a batch: windows on the elements of streams, each made once.
 
-A table is named by a digest of what it is, so that a query finds what another one has made. Windows are views
-where nothing has to be computed but a few sums for each row: a table of them would take longer to write than
-to compute again.
+The name of a table is a digest of what it is made from, so that a query finds a table that another one has
+made. Windows are views if they only need a few sums for each row: to write such a table would take longer
+than to compute it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rheos.sql.rspql import NUMBER, counted_sql
 from rheos.sql.scans import static_default
 from rheos.sql.validity import ALWAYS
 
-# With more different predicates than this, nothing is decided by predicate.
+# With more different predicates than this, decisions by predicate are not made.
 MOST_PREDICATES = 1000
 
 
@@ -36,7 +36,7 @@ def digest(kind: str, *parts: object) -> str:
 
 
 class Tables:
-    """What has been made in a database for one batch, from tables of elements."""
+    """The tables and views that were made in a database for one batch, from tables of elements."""
 
     def __init__(self, database: Database, elements: Mapping[str, str]) -> None:
         self.database = database
@@ -46,32 +46,33 @@ class Tables:
         self._held: dict[str, list[Interval]] = {}
         self._predicates: dict[str, tuple[str, ...] | None] = {}
         self._first_place: dict[str, int] = {}
-        self._derived: dict[str, tuple[str, str]] = {}  # of elements with what they entail, both
+        self._derived: dict[str, tuple[str, str]] = {}  # the two tables in a union
         self._shares_places: set[str] = set()  # tables in which several elements have the same place
         self._graphs: dict[str, bool] = {}
 
     def new(self, name: str) -> bool:
-        """Whether this is the first to ask for a table; it is then the one to make it."""
+        """Whether a table has not been made yet; the caller then makes it."""
         if name in self._made:
             return False
         self._made.add(name)
         return True
 
     def show(self, name: str, table: str) -> None:
-        """Give a table the name by which statements know it."""
+        """Give a table the name by which statements read it."""
         if self._shown.get(name) != table:
             self._shown[name] = table
             self.database.view(name, f"SELECT * FROM {table}")
 
     def has_graphs(self, elements: str) -> bool:
-        """Whether elements are of a stream of graphs: then they have the columns of `rheos.sql.rspql`."""
+        """Whether elements come from a stream of graphs. Then they have the columns of `rheos.sql.rspql`."""
         if elements not in self._graphs:
             columns = self.database.ask(f"SELECT * FROM {elements} LIMIT 0").column_names
             self._graphs[elements] = NUMBER in columns
         return self._graphs[elements]
 
     def counted(self, stream: str, window: Window) -> str:
-        """The table of the elements of a stream, as a window counts them: if by graphs, these have places."""
+        """The table of a stream's elements, with places as a window counts them. If it counts graphs, all
+        triples of a graph have the same place."""
         elements = self.elements[stream]
         graphs = isinstance(window, PhysicalWindow) and window.graphs
         if not graphs or not self.has_graphs(elements):
@@ -83,8 +84,8 @@ class Tables:
         return name
 
     def sampled(self, elements: str, parts: int | None) -> str:
-        """Of a table of elements those of a sample: so many of a million, chosen by a hash of the triple. So
-        a triple that comes again is in the sample again, and all batches and shards choose the same."""
+        """The elements of a sample: `parts` of a million, chosen by a hash of the triple. So a triple that
+        comes again is in the sample again, and all batches and shards choose the same triples."""
         if parts is None:
             return elements
         name = digest("sampled", elements, parts)
@@ -93,14 +94,15 @@ class Tables:
         return name
 
     def unseen(self, stream: str, window: Window, before: Count | None) -> int:
-        """How many of what a window counts came before the query."""
+        """How many triples, or graphs if the window counts these, came before the query."""
         if before is None:
             return 0
         by_triple = self.counted(stream, window) == self.elements[stream]
         return before.triples if by_triple else before.graphs
 
     def entailed(self, elements: str, derivations: str | None, more: Sequence[str] = ()) -> str:
-        """The elements of a table, with what each entails at its time and place. They have `more` columns."""
+        """The elements of a table and the triples that they entail, each with the time and place of its
+        element. `more` are further columns to keep."""
         if derivations is None:
             return elements
         name = digest("entailed", elements, derivations)
@@ -124,7 +126,8 @@ class Tables:
         return name
 
     def followed(self, elements: str, more: Sequence[str] = ()) -> str:
-        """The elements of a table, each with the next of the same triple, and the same in `more` columns."""
+        """The elements of a table, each with the time and place of the next element that has the same triple
+        and the same values in the columns `more`."""
         name = digest("followed", elements)
         if not self.new(name):
             return name
@@ -161,14 +164,15 @@ class Tables:
         return elements in self._derived and self._derived[elements][0] in self._shares_places
 
     def _followed_entailed(self, all_of: str, name: str) -> str:
-        """Only elements of predicates of which something is entailed have others that follow them."""
+        """As `followed`, for elements with what they entail. Only triples with a predicate that is also
+        entailed are looked at again; for the others, the table of the elements alone is right."""
         base, derived = self._derived[all_of]
         predicates, own = self.predicates(derived), self.followed(base)
         listed, others = (
             sql.among(predicates, self.database.dialect, negated=negated) for negated in (False, True)
         )
         again = digest("again", all_of)
-        # Several are of the same place, which therefore tells none from another.
+        # Several triples have the same place here, so the place does not identify a row.
         some = select([f"w.{column}" for column in sql.ELEMENT], f"{all_of} AS w", listed)
         self.database.put(again, with_next(self.database.ask(some)))
         columns = [*sql.ELEMENT, *sql.AGAIN]
@@ -179,13 +183,13 @@ class Tables:
     def seen(
         self, elements: str, window: Window, unseen: int, all_of: str | None = None, more: Sequence[str] = ()
     ) -> str:
-        """The elements that a query sees that was registered after so many of them, or these with what they
-        entail."""
+        """The elements that a query sees if `unseen` of them came before it was registered. With `all_of`, a
+        table of the elements and what they entail, the rows of that table."""
         followed = self.followed(all_of or elements, more)
         if not unseen:
             return followed
         if isinstance(window, LogicalWindow) and self.first_place(elements) > unseen:
-            return followed  # those before it have long left; nothing counts them
+            return followed  # all unseen elements are dropped, and a logical window does not count elements
         name = digest("seen", followed, unseen)
         if self.new(name):
             self.database.view(name, sql.seen_sql(followed, unseen, more))
@@ -223,7 +227,7 @@ class Tables:
         return name
 
     def held(self, window: LogicalWindow, elements: str) -> list[Interval]:
-        """The intervals in which a logical window holds something."""
+        """The intervals in which a logical window is not empty."""
         name = digest("held", elements, window)
         if name not in self._held:
             found = self.database.ask(sql.held_sql(window, elements))
@@ -231,7 +235,7 @@ class Tables:
         return self._held[name]
 
     def first_move(self, window: PhysicalWindow, elements: str, until: int) -> list[Interval]:
-        """The interval from the first move of a physical window on: it is never empty again."""
+        """The interval from the first move of a physical window on; the window is never empty again."""
         first = self.database.ask(sql.first_move_sql(window, elements, until)).column(0)[0].as_py()
         return [] if first is None else [(first, 2**62)]
 
@@ -253,12 +257,12 @@ class Tables:
     def default(
         self, windows: Sequence[tuple[int, str, str]], dataset: Dataset | None, timed: bool
     ) -> tuple[str, str]:
-        """The windows (number, elements, table) that are part of the default graph as one set of triples, and
-        the table of those that are in its static part too.
+        """The name of the windows (number, elements, table) of the default graph as one set of triples, and
+        the name of the table of those triples that its static part has, too.
 
-        These are left out of the windows. Only if the query is `timed`, if it asks for the time of its
-        triples, are they in, also where only the static graph has them; then it is the scan of
-        the static part that leaves them out.
+        Triples of the static part are left out of the set. If the query is `timed`, which means that it asks
+        for the time of its triples, they are in the set, also for the instants at which only the static part
+        has them; then the scan of the static part leaves them out.
         """
         default = None if dataset is None else (dataset.default, dataset.entailed)
         parts = windows, default, timed
@@ -296,8 +300,9 @@ class Tables:
     def mixed(
         self, windows: Sequence[tuple[int, str, str]], static: str
     ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-        """The predicates that the windows share with the static graph, and those that also two of the windows
-        share: only of these can a triple be there twice. None are all, if there are many."""
+        """The predicates that the windows share with the static graph; and these together with the predicates
+        that two of the windows share. Only triples with one of the latter can be there twice. None stands for
+        all predicates, if a window has too many."""
         found = [self.predicates(elements) for _, elements, _ in windows]
         lists = [predicates for predicates in found if predicates is not None]
         if len(lists) < len(found):
@@ -313,7 +318,7 @@ class Tables:
 
 
 def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The places of those elements that share their hash with another one."""
+    """The places of the elements that have the same hash as another one."""
     order = np.argsort(hashes)
     same = hashes[order[1:]] == hashes[order[:-1]]
     chosen = np.zeros(len(hashes), dtype=bool)
@@ -322,9 +327,11 @@ def of_equal_hash(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def with_next(elements: pa.Table, terms: str = "spo") -> pa.Table:
-    """Elements with the time and the place of the next with the same terms, in columns of one letter each.
+    """Elements with the time and the place of the next element that has the same terms. `terms` are the
+    columns to compare, each named by one letter.
 
-    The terms become one number first, as long as that fits: to sort strings takes many times as long.
+    The terms are first made one number, or several if one is too small: to sort strings
+    takes many times as long.
     """
     time, place = (elements.column(name).to_numpy() for name in ("time", "place"))
     keys: list[Times] = []

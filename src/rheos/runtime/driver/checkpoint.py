@@ -1,7 +1,8 @@
-"""Whether a run may go on from a checkpoint: compares its record with the queries of this run.
+"""Whether a run may go on from a checkpoint: compares the record with the queries and streams of this run.
 
-What was there must be there again: the elements that are kept, and how far each query is, are of no use to
-others. A query that is new is as one that was registered while streams flowed: it sees what comes after.
+All queries and streams of the record must exist again: the kept elements, and how far each query was
+evaluated, are of no use to other queries. A new query is like one that is registered while streams flow: it
+sees only the elements that come later.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def go_on(
     *,
     hosted: bool = False,
 ) -> None:
-    """Have each query see from the streams what it would have seen in the run that left the record. In a
-    `hosted` engine a query that is another now is a new one, and one that is gone is gone."""
+    """Let each query see the elements that it would have seen in the run that left the record. In a `hosted`
+    engine, a query that has changed counts as new, and one that no longer exists is forgotten; otherwise both
+    are errors."""
     found = differences(record, registry)
     seen_after = record["seen_after"]
     if hosted:
@@ -45,7 +47,7 @@ def go_on(
 
 
 def differences(record: Mapping[str, Any], registry: Registry) -> list[str]:
-    """What was there when the record was made and is not, or is another now."""
+    """The queries and streams of the record that are missing or have changed, in words."""
     now = registry.described()["queries"]
     found = []
     for name, before in record["queries"].items():

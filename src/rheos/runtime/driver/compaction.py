@@ -1,7 +1,8 @@
-"""Compaction: many small segments become one, beside the batches.
+"""Compaction: many small segments become one, in a Spark job beside the batches.
 
-A stream that flows slowly leaves a small segment with every batch. When there are many, a Spark job of its
-own puts them together, while batches go on. The next batch after that reads the one instead of the many.
+A stream that flows slowly leaves a small segment with every batch. When there are many, a Spark job
+of its own merges them, while batches go on. The first batch after that reads the merged segment
+instead of the small ones.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from rheos.sources.reader import segment_name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# So many segments that follow one another and have few rows are put together.
+# So many segments that follow one another are merged, if each has at most so many rows.
 TOGETHER = 128
 SMALL_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What a task does: segments of a stream become one of this name."""
+    """The work of a task: merges segments of a stream into one with a given name."""
 
     store: Store
     files: tuple[Segment, ...]
@@ -43,7 +44,7 @@ class Merge:
 
 @dataclass
 class Compaction:
-    """The compaction of a run. One stream at a time."""
+    """The compaction of a run. It merges the segments of one stream at a time."""
 
     session: SparkSession
     store: Store
@@ -55,7 +56,7 @@ class Compaction:
         self._stopped = False
 
     def consider(self, segments: Mapping[str, Segments]) -> None:
-        """Begin to put together the segments of a stream, if one has many small ones."""
+        """Begin to merge the segments of a stream, if one has many small ones."""
         if self._thread is not None or self._stopped:
             return
         for stream, found in segments.items():
@@ -69,7 +70,8 @@ class Compaction:
                 return
 
     def applied(self, segments: Mapping[str, Segments]) -> dict[str, Segments]:
-        """The segments with those that were put together in the place of the others."""
+        """The segments, with the merged one in the place of those from which it was made,
+        if a merge is done."""
         found = dict(segments)
         if self._thread is not None and not self._thread.is_alive():
             self._thread = None
@@ -91,12 +93,12 @@ class Compaction:
             one = self.session.range(0, 1, 1, 1)
             (row,) = map_in_arrow(one, merge, "file STRING").collect()
         except (PySparkException, OSError):
-            return  # the segments may have gone meanwhile; it is tried again
+            return  # segments may have been deleted meanwhile; a later batch tries again
         self._done = stream, merge, Segment(**json.loads(row["file"]))
 
 
 def small_ones(files: Sequence[Segment]) -> tuple[Segment, ...]:
-    """The first segments that follow one another, are small, and are enough to be put together."""
+    """The first `TOGETHER` small segments that follow one another; none if there are not so many."""
     together: list[Segment] = []
     for file in files:
         if file.rows > SMALL_ROWS:

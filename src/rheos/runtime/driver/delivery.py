@@ -2,8 +2,8 @@
 
     a batch is evaluated ─▶ put ─▶ the batch is done ─▶ release ─▶ the thread: take ─▶ delete
 
-`put` writes to the sink's outbox, so nobody waits for a sink. One that takes nothing is tried again after a
-pause, which grows; meanwhile answers wait in the outbox, up to its limit.
+`put` writes to the sink's outbox, so the loop never waits for a sink. A sink that fails to take answers is
+tried again after a pause, which grows each time. Meanwhile the answers wait in the outbox, up to its limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rheos.runtime.state.outbox import Entry, Outbox
 from rheos.sinks.base import Batch, Notes, Sink, SinkSpec, Unreachable
 
 _PAUSE, _LONGEST_PAUSE = 0.25, 30.0
-_SINK = "sink"  # what the sink itself has noted
+_SINK = "sink"  # the key of the sink's own notes
 
 
 class Delivery:
@@ -49,7 +49,7 @@ class Delivery:
         self._warn = warn
         self._fail = fail
         self._changed = threading.Condition()
-        self._put: deque[Entry] = deque()  # of the batch that is being done
+        self._put: deque[Entry] = deque()  # entries of the batch that is not done yet
         self._waiting: deque[Entry] = deque()
         self._thread: threading.Thread | None = None
         self._opened = False
@@ -63,7 +63,8 @@ class Delivery:
     # --- for the loop --------------------------------------------------------------------------------
 
     def recover(self, done: int) -> None:
-        """Begin, or begin again, after batch `done`: what is in the outbox of later ones was never said."""
+        """Begin, or begin again, after batch `done`. Entries of later batches are deleted:
+        these were never done."""
         with self._changed:
             for entry in list(self._outbox.entries()):
                 if entry.number > done:
@@ -76,7 +77,8 @@ class Delivery:
                 self._thread.start()
 
     def put(self, number: int, query: QueryInfo, rows: pa.Table) -> str | None:
-        """Have the answers of a batch on the disk; the reason why the query cannot go on, if it cannot."""
+        """Write the answers of a batch to the outbox. The result is the reason why the query must be stopped,
+        if it must."""
         with self._changed:
             waiting = sum(entry.bytes for entry in self._waiting)
             if self._waiting and waiting + rows.nbytes > self.spec.limit:
@@ -126,8 +128,8 @@ class Delivery:
             )
 
     def drain(self, deadline: float) -> bool:
-        """Wait until the sink has everything, or a time on the monotonic clock; whether it has. One that has
-        failed for good is not waited for."""
+        """Wait until the sink has taken all answers, or until a time on the monotonic clock. True if it has
+        taken them. A sink that has failed for good is not waited for."""
         with self._changed:
             return self._changed.wait_for(self._is_drained, max(0.0, deadline - time.monotonic()))
 
@@ -137,13 +139,14 @@ class Delivery:
         return not self._waiting and (self._opened or self._trouble is not None)
 
     def retry(self) -> None:
-        """Try again what has failed."""
+        """Try again after the sink has failed for good."""
         with self._changed:
             self._fault = None
             self._changed.notify_all()
 
     def close(self, patience: float) -> int:
-        """Stop; the batch under way may be finished for so many seconds. How many answers still wait."""
+        """Stop. The sink has `patience` seconds to finish the present batch. The result is the number of
+        answers that still wait."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -152,7 +155,7 @@ class Delivery:
         return self.metrics().waiting
 
     def remove(self) -> int:
-        """Stop, and forget what waits: how many answers that were."""
+        """Stop, and delete the answers that wait. The result is their number."""
         left = self.close(1.0)
         with self._changed:
             self._waiting.clear()
@@ -184,7 +187,7 @@ class Delivery:
         self._close_sink()
 
     def _next(self) -> bool:
-        """Wait for something to do; False if it is to end."""
+        """Wait for work; False if the thread must end."""
         with self._changed:
             self._changed.wait_for(self._has_work)
             return not self._closing
@@ -200,7 +203,7 @@ class Delivery:
             lambda count: self._outbox.take(entry.number, count),
         )
         with self._changed:
-            if self._waiting and self._waiting[0] is entry:  # it may have been removed meanwhile
+            if self._waiting and self._waiting[0] is entry:  # the sink may have been removed meanwhile
                 self._outbox.delete(entry)
                 self._waiting.popleft()
             self._counts["taken"] += entry.rows - before
@@ -210,7 +213,7 @@ class Delivery:
     def _open(self) -> None:
         with self._changed:
             self._opened = True
-            if not self._waiting:  # otherwise the first batch will show
+            if not self._waiting:  # otherwise the first batch shows whether the sink works
                 self._well()
             self._changed.notify_all()
 

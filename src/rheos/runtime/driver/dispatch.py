@@ -1,4 +1,5 @@
-"""Dispatch: a micro-batch becomes one Spark job, and what its tasks tell becomes one result."""
+"""Dispatch: runs a micro-batch as one Spark job, and puts the reports of its tasks
+together into one result."""
 
 from __future__ import annotations
 
@@ -35,15 +36,16 @@ from rheos.store.tables import GRAPH_NAMES, NAMES, arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# A batch that had more elements than this is parsed by several tasks and then brought together.
+# If the last batch had more elements than this, several tasks read and parse the next one.
 LARGE_BATCH = 50_000
-# Of more static triples than this, tasks have only those that the patterns of queries can match.
+# With more static triples than this, tasks get only those that the patterns of queries can match.
 TASK_TRIPLES = 5_000_000
 
 
 @dataclass(slots=True)
 class Collected:
-    """What the tasks of a batch came to. `files` of the state store are not needed any more."""
+    """The results of all tasks of a batch. `files` are those of the state store that are
+    not needed any more."""
 
     progress: dict[str, Progress] = field(default_factory=dict)
     letters: list[DeadLetter] = field(default_factory=list)
@@ -55,17 +57,17 @@ class Collected:
     failures: dict[str, str] = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
-    unmerged: set[str] = field(default_factory=set)  # by shards of a variable, and so deferred
+    unmerged: set[str] = field(default_factory=set)  # could not be merged; they are deferred, too
     files: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Dispatch:
-    """Sends micro-batches to the workers, and what these need when it has changed."""
+    """Sends micro-batches to the workers and, when they have changed, the plan and the static graphs."""
 
     session: SparkSession
     graphs: StaticGraphs
-    streams: Streams | None = None  # how parts are read
+    streams: Streams | None = None  # describes how parts are read
 
     def __post_init__(self) -> None:
         self._key = uuid.uuid4().hex
@@ -85,9 +87,9 @@ class Dispatch:
         tickets: bool = True,
         parts: Sequence[StreamPart] | None = None,
     ) -> Collected:
-        """One job, with a task for every group, or for each of its shards. A `large` batch is read by several
-        tasks. It needs `tickets` if it may have no rows. If the `parts` of a small one are known, its tasks
-        read them."""
+        """Run a batch as one job, with a task for every group, or for each of its shards. A `large` batch is
+        read by several tasks. `tickets` are needed if the frame may have no rows. If the `parts` of a small
+        batch are known, the tasks that evaluate also read them."""
         tasks = control.tasks(len(plan.groups))
         threads, most = self._share(len(tasks))
         task = Task(
@@ -103,8 +105,9 @@ class Dispatch:
     def _read_and_evaluated(
         self, task: Task, plan: Plan, tasks: Sequence[tuple[int, int]], parts: Sequence[StreamPart]
     ) -> list[dict[str, Any]]:
-        """The rows of a small batch. To plan a DataFrame and to start a second Python worker, which reads,
-        would take longer than all the rest; groups that have a stream in common each read it."""
+        """The rows that the tasks of a small batch give. To plan a DataFrame, and to start a second Python
+        worker to read it, would take longer than the batch itself. Groups that have a stream in common each
+        read it."""
         assert self.streams is not None
         readers = plan.readers()
         given = [
@@ -114,7 +117,7 @@ class Dispatch:
         return in_tasks(self.session.sparkContext, given, ReadingTask(task, self.streams)).collect()
 
     def close(self) -> None:
-        """Let go of what was shipped."""
+        """Release the broadcasts."""
         for shipped in self._shipped.values():
             shipped.data.unpersist()
         self._shipped.clear()
@@ -124,11 +127,12 @@ class Dispatch:
 
     @cached_property
     def _settings(self) -> dict[str, str]:
-        """The settings of Spark, which do not change: to ask for them takes hundreds of rounds to the JVM."""
+        """The settings of Spark. They do not change, and to ask for them takes hundreds
+        of calls to the JVM."""
         return dict(self.session.sparkContext.getConf().getAll())
 
     def _ship(self, kind: str, key: str, make: Callable[[], bytes]) -> Shipped:
-        """A broadcast of what has changed; the one before is let go of."""
+        """The broadcast of a kind of data; if its key has changed, a new one, and the old one is released."""
         known = self._shipped.get(kind)
         if known is None or known.key != key:
             if known is not None:
@@ -137,8 +141,9 @@ class Dispatch:
         return known
 
     def _static(self, plan: Plan) -> Shipped:
-        """The static graphs that queries need as a whole: as they are, or with what they entail by some
-        schemas. Of large ones, what the patterns of the queries can match."""
+        """The broadcast of the static graphs that queries need as a whole: as they are, or with what
+        they entail by some schemas. Large graphs are cut down to the triples that the patterns of
+        the queries can match."""
         needed = plan.graphs
         if not needed:
             return self._ship("static", f"{self._key}.none", lambda: pickle.dumps({}))
@@ -159,7 +164,7 @@ class Dispatch:
             return pickle.dumps({name: pack(arrow(cursor, name)) for name in names})
 
     def _matching(self, needed: Set[Schema | None], asked: Set[TriplePattern]) -> bytes:
-        """What the patterns can match, found by Spark SQL."""
+        """The triples that the patterns can match, found by Spark SQL."""
         spark = self.graphs.views(self.session)
         names = [name for name in NAMES if name != GRAPH_NAMES] if None in needed else []
         for schema in needed - {None}:
@@ -173,7 +178,7 @@ class Dispatch:
 
 
 def conditions(pattern: TriplePattern, dialect: Dialect) -> list[str]:
-    """What a triple must have to match the constants of a pattern."""
+    """The conditions on a triple to match the constants of a pattern."""
     terms = zip("spo", pattern.terms, strict=True)
     found = [f"{name} = {dialect.string(term.term)}" for name, term in terms if isinstance(term, Constant)]
     return found or ["TRUE"]
@@ -182,8 +187,8 @@ def conditions(pattern: TriplePattern, dialect: Dialect) -> list[str]:
 def _rows(
     frame: DataFrame, plan: Plan, tasks: Sequence[tuple[int, int]], *, large: bool, tickets: bool
 ) -> DataFrame:
-    """The chunks with the tasks that each goes to, and for each task at least one row, so that it runs even
-    where nothing arrived. Where all go to one task, they need not say so."""
+    """The chunks, each with the number of the task that it goes to, and repeated if it goes to several. Each
+    task also gets a row without a chunk (a ticket), so that it runs even if nothing arrived."""
     spark, count = frame.sparkSession, len(tasks)
     if count <= 1 and not tickets:
         return frame.repartition(1) if large else frame.coalesce(1)
@@ -214,7 +219,8 @@ def _quoted(text: str) -> str:
 
 
 def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> Collected:
-    """What the tasks told. Of a stream that several groups read, the first one tells."""
+    """The result of a batch, from the rows of its tasks. If several groups read a stream, the first of them
+    reports its progress and its dead letters."""
     found, readers = Collected(), plan.readers()
     tasks, store = control.tasks(len(plan.groups)), control.store
     answers: dict[str, list[tuple[int, Report]]] = {}
@@ -242,7 +248,7 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
     merged = {name: _merged(reports, plan) for name, reports in answers.items()}
     found.unmerged |= {name for name, report in merged.items() if report is None}
     found.deferred |= found.unmerged
-    # What one shard of a query could not do, none has done.
+    # If one shard of a query failed or deferred it, the query counts as not evaluated in all shards.
     shared = {query.name for group, shard in tasks if shard for query in plan.groups[group]}
     waiting = shared & (found.failures.keys() | found.deferred)
     for task, about in told:
@@ -259,7 +265,7 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
             found.counts.setdefault(stream, {}).update(counts)
         found.flows |= about["flows"]
         found.segments |= {name: Segments.of_json(values) for name, values in about["states"].items()}
-        # Another shard may have put off a query for which this one has dropped elements.
+        # If another shard has deferred a query, elements that this shard does not need may still be needed.
         put_off = any(query.name in waiting for query in plan.groups[group])
         for stream, values in about["whole" if put_off else "needed"].items():
             segments = Segments.of_json(values)
@@ -267,7 +273,7 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
                 parts = [other["parted"].get(stream) for at, other in told if tasks[at][0] == group]
                 segments = Segments.of_json(about["whole"][stream])
                 if any(query.derived == stream and query.name in waiting for query in plan.groups[group]):
-                    segments = control.segments.get(stream, Segments())  # nobody has made any
+                    segments = control.segments.get(stream, Segments())  # nothing was added to the stream
                 else:
                     segments = _put_together(segments, [part for part in parts if part], store)
             found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
@@ -278,7 +284,7 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
 
 
 def counts_of_json(values: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[int, Count]]:
-    """The counts of streams by moment, out of JSON, in which moments are texts."""
+    """The counts of streams by moment, from JSON, where moments are strings."""
     return {
         stream: {int(moment): Count(*count) for moment, count in counts.items()}
         for stream, counts in values.items()
@@ -286,7 +292,7 @@ def counts_of_json(values: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[st
 
 
 def _put_together(first: Segments, parts: Sequence[Mapping[str, Any]], store: Store) -> Segments:
-    """A stream of which each shard has made a part, as far as one of them needs it."""
+    """A stream to which each shard has added a part, without elements that no shard needs."""
     made = [file for part in parts for file in Segments.of_json(part["made"]).files]
     return first.plus(made).since(min(part["needed"] for part in parts), store)
 
@@ -296,8 +302,8 @@ def _passing(
     after: Mapping[str, Segments],
     before: Mapping[str, Segments],
 ) -> list[str]:
-    """The segments that came and went within the batch, or that two groups have both written. No record will
-    ever name them."""
+    """The segments that were written in the batch and that no record will ever name: all of their elements
+    were dropped in the same batch, or another group has written the same elements."""
     written = {
         file["name"]
         for _, about in told
@@ -309,7 +315,7 @@ def _passing(
 
 
 def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
-    """What the shards of a query reported, by their tasks, as one would have; None if that cannot be said."""
+    """The reports of a query's shards as one report; None if the answers cannot be merged."""
     reports = [report for _, report in sorted(told, key=lambda item: item[0])]
     first, took = reports[0], max(report.milliseconds for report in reports)
     parts = [report.answers for report in reports]

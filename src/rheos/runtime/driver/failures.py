@@ -1,4 +1,4 @@
-"""Batches that fail or are stopped: what Spark says of them, in one line or none."""
+"""Batches that fail or are stopped: turns Spark's long messages into one line, or suppresses them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _OURS = re.compile(r"(?m)^rheos\.errors\.\w+: (.*)$")  # an error of ours in a t
 
 
 class Told(Exception):
-    """Ends a batch: who runs the streams is told why, or has asked for it."""
+    """Raised to end a batch, after its failure was noted for the user, or because the user has stopped it."""
 
 
 def _is_news(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], Told))
 
 
-# It would print the stack of each exception that leaves a batch.
+# Py4J logs the traceback of every exception that leaves a batch; that of `Told` is of no use.
 logging.getLogger("py4j.clientserver").addFilter(_is_news)
 
 
@@ -43,7 +43,7 @@ def quiet(spark: SparkSession) -> Iterator[None]:
 
 
 def explained(failure: BaseException) -> BaseException:
-    """A failure as a user is told of it: one of Spark's is many pages long."""
+    """A failure with a message for the user: Spark's own messages are many pages long."""
     from pyspark.errors import PySparkException
 
     if not isinstance(failure, PySparkException):
@@ -54,7 +54,7 @@ def explained(failure: BaseException) -> BaseException:
 
 
 def reason_of(error: BaseException) -> str:
-    """What really failed, in one line: an error of ours, or of Python, or the last cause that Java names."""
+    """The real cause of a failure, in one line: an error of rheos or of Python, or the last cause in Java."""
     ours = _OURS.findall(str(error))
     if ours:
         return str(ours[-1])

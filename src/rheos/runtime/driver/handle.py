@@ -1,4 +1,4 @@
-"""Handles: a registered query as its user has it."""
+"""Handles: the objects through which users read and control registered queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Callback = Callable[[Answer], None]
 
 
 class Handle:
-    """A registered query as its user has it: what it answers, and whether it runs."""
+    """A registered query, as its user sees it: its answers, its metrics, and whether it runs."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Handle:
 
     @property
     def results(self) -> list[Answer]:
-        """What the query has reported last, in order: as many answers as it was registered to `keep`."""
+        """The last answers of the query, in order: at most as many as it was registered to `keep`."""
         return list(self._results)
 
     @property
@@ -90,37 +90,37 @@ class Handle:
         return self._registry.runs(self.name)
 
     def subscribe(self, callback: Callback) -> None:
-        """Have every further answer given to a function, in order, by the thread that made it.
+        """Call a function with every further answer, in order, in the thread that runs the batch.
 
-        What the function raises is logged and counted, and ends nothing.
+        An error that the function raises is logged and counted; the query goes on.
         """
         self._callbacks.append(callback)
 
     def to(self, sink: str, *, limit: int = LIMIT, full: Full = "stop", **options: str) -> Handle:
-        """Have all further answers taken by a sink: a file, `DIR/`, `parquet:DIR`, `kafka://…`, `mqtt://…`,
-        `http://…`; docs/sinks.md has all of them and their options. Names of options that hold a dot are
-        written with `__` for it.
+        """Send all further answers to a sink: a file, `DIR/`, `parquet:DIR`, `kafka://…`,
+        `mqtt://…`, `http://…`; docs/sinks.md has all of them and their options. In names of
+        options, write `__` for a dot.
 
-        Up to `limit` bytes wait for a sink that takes nothing. Beyond that the query is stopped, or with
-        `full="drop"` further answers are not given to this sink, which is counted and told.
+        Up to `limit` bytes wait for a sink that takes nothing. Beyond that, the query is stopped; with
+        `full="drop"`, further answers to this sink are dropped instead, with a warning and a count.
         """
         named = {name.replace("__", "."): value for name, value in options.items()}
         self.add_sink(SinkSpec(sink, limit, full, named))
         return self
 
     def add_sink(self, spec: SinkSpec) -> None:
-        """The same, for a sink that somebody has described."""
+        """Send all further answers to the sink with this description."""
         self._sinks.add(self.info, spec)
 
     def for_each_batch(
         self, function: Function, *, terms: bool = False, limit: int = LIMIT, full: Full = "stop"
     ) -> Handle:
-        """Have a function called with a Spark DataFrame and a number for every batch with answers, in order
-        and in a thread of its own.
+        """For every batch with answers, call a function with a Spark DataFrame and the number of the batch,
+        in order and in a thread of its own.
 
-        The frame has `at` (and `start` and `end`), and a typed column for each variable, or with `terms` a
-        struct of type, value, datatype and lang. What the function raises stops the query. After a crash the
-        last batch may come again, with the same number.
+        The frame has the column `at` (and `start` and `end`), and for each variable a typed column or, with
+        `terms`, a struct of type, value, datatype and lang. An error that the function raises stops the
+        query. After a crash, the last batch may come again, with the same number.
         """
         taken = {spec.to for spec in self._sinks.specs(self.name)}
         names = (f"function-{number}" for number in itertools.count(1))
@@ -131,7 +131,7 @@ class Handle:
 
     @property
     def sinks(self) -> list[SinkMetrics]:
-        """The sinks of the query: where each is, what it has taken, and what waits for it."""
+        """The sinks of the query: the address of each, how much it has taken, and how much waits for it."""
         return self._sinks.metrics().get(self.name, [])
 
     @property
@@ -140,7 +140,7 @@ class Handle:
         return self._registry.sinks
 
     def dataframe(self, *, terms: bool = False) -> DataFrame:
-        """The answers that are kept, as a Spark DataFrame with columns as in `for_each_batch`."""
+        """The kept answers (see `results`) as a Spark DataFrame, with columns as in `for_each_batch`."""
         kept = [answer.batch() for answer in list(self._results) if len(answer)]
         names = list(map(str, range(self.info.times + len(self.info.columns))))
         types = [pa.int64()] * self.info.times
@@ -153,28 +153,29 @@ class Handle:
         return frame_of(self._sinks.around.session(), typed)
 
     def stop(self) -> None:
-        """Report nothing more, until `start`."""
+        """Stop the query until `start` is called."""
         self._registry.halt(self.name)
         self.metrics = replace(self.metrics, running=False)
 
     def start(self) -> None:
-        """Go on with the elements that come from now on."""
+        """Start the query again. It sees the elements that come from now on."""
         self._registry.resume(self.name)
         self._sinks.retry(self.name)
         self.metrics = replace(self.metrics, running=True, failure=None)
 
     def unregister(self) -> None:
-        """Forget the query."""
+        """Remove the query from the engine."""
         self._registry.remove(self.name)
 
     @property
     def plan(self) -> str:
-        """How the query was last evaluated: for one of CQELS-QL the order of its joins, with what was
-        expected of each. Empty before the first batch, and for C-SPARQL: DuckDB or Spark orders its joins."""
+        """How a query of CQELS-QL was last evaluated: the order of its joins, with the expected
+        number of rows of each. Empty before the first batch, and for the other languages, where
+        DuckDB orders the joins."""
         return self._registry.flow(self.name)
 
     def report(self, report: Report) -> None:
-        """Take in the answers of a batch, and how its work was shared out."""
+        """Take the report of a batch: its answers, and how the work was shared out."""
         before, skipped, reported = self.metrics, 0, report.answers
         if self.info.skips:
             said = reported.rows.column(-1)
@@ -211,13 +212,14 @@ class Handle:
             )
 
     def reads(self, stream: str | None) -> bool:
-        """Whether it needs a stream to be there; what it reads without naming it may come and go."""
+        """Whether the query needs a stream to exist. Streams that it reads without naming
+        them may come and go."""
         if not self.registered.operator.names_streams:
             return any(named == stream for named, _ in self.named)
         return stream in self.registered.streams
 
     def fail(self, reason: str) -> None:
-        """Report nothing more, because the query cannot be evaluated."""
+        """Stop the query, because it cannot be evaluated."""
         self.stop()
         self.metrics = replace(self.metrics, running=False, failure=reason)
 

@@ -1,9 +1,9 @@
-"""An engine inside a server: what is different where streams and queries come and go for as long as it runs.
+"""Hosting: what an engine does differently inside a server, where streams and queries come and go.
 
-- All streams flow, with or without a query that reads them, so that one can be registered at any time.
-- The server keeps account of the queries. What a checkpoint has of one that is no longer registered, or is
-  another now, is given up; without a server that is an error, since nobody may have meant it.
-- A query is checked at once, and one that takes too long is stopped, so that it does not hold up the others.
+- All streams flow, with or without a query that reads them, so that a query can be registered at any time.
+- The server keeps account of the queries. The state that a checkpoint has for a query that was removed or has
+  changed is given up. Without a server that is an error, since it may be a mistake.
+- A query is checked when it is registered, and stopped if it takes too long, so that others need not wait.
 - Warnings go to the server's log.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Hosting:
-    """`limit` is how many seconds a query may take for a batch."""
+    """The server's settings for its engine. `limit` is how many seconds a query may take for a batch."""
 
     warn: Callable[[str], None]
     limit: float | None = None

@@ -1,4 +1,5 @@
-"""Where a run keeps its state: the state store, which all machines reach, and a folder beside the driver."""
+"""Where a run keeps its state: the state store, which all machines reach, and a folder
+on the driver's disk."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ _PROBE = b"rheos"
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """`folder` is on the driver's disk: it is the store itself, if that is there. A `temporary` one goes away
-    with the engine."""
+    """Where a run keeps its state. `folder` is on the driver's disk; if the store is there too, it is the
+    same folder. A `temporary` location is removed when the engine is closed."""
 
     store: Store
     folder: Path
@@ -36,7 +37,7 @@ class Location:
 
     @classmethod
     def of(cls, checkpoint: str | os.PathLike[str] | None) -> Location:
-        """That of a checkpoint, which is a folder or a URI; or a temporary one."""
+        """The location of a checkpoint, which is a folder or a URI; without one, a temporary location."""
         if checkpoint is None:
             folder = Path(tempfile.mkdtemp(prefix="rheos-run-"))
             return cls(Store(folder.as_uri(), durable=False), folder, temporary=True)
@@ -44,13 +45,13 @@ class Location:
         return cls(store, store.local or _beside_driver(store.uri))
 
     def remove(self) -> None:
-        """Take a temporary one away."""
+        """Delete the folder, if the location is temporary."""
         if self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def spark_checkpoint(self, session: SparkSession) -> str:
-        """Where Structured Streaming writes its logs: to the store, if this Spark can, or beside the driver,
-        which alone writes and reads them."""
+        """Where Structured Streaming writes its logs: in the store, if this Spark can, or else on the
+        driver's disk, since only the driver reads and writes them."""
         if self.store.local is None:
             uri = self.store.uri.replace("s3://", "s3a://", 1)
             if _spark_reaches(session, uri):
@@ -85,7 +86,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a task of the probe does: it reads what the driver wrote, and says what is wrong."""
+    """The work of a task of the probe: it reads the file that the driver wrote, and reports what is wrong."""
 
     store: Store
     name: str

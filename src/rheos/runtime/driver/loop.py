@@ -3,7 +3,8 @@ batch becomes one Spark job whose tasks answer all queries.
 
     chunks of all streams ─▶ tasks for groups of queries ─▶ answers, dead letters, names of segments
 
-The driver holds only how far streams and queries are, and names: elements stay in the state store.
+The driver only keeps how far streams and queries are, and the names of segments; the elements themselves stay
+in the state store.
 """
 
 from __future__ import annotations
@@ -58,17 +59,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# From so many elements on, new or held, the work of a batch is shared out over tasks.
+# From so many new or live elements on, the work of a batch is shared out over tasks.
 SHARD_ELEMENTS = 200_000
-# About so many bytes are one element, in a file.
+# The average size of an element in a file, roughly.
 ELEMENT_BYTES = 150
-# Every so many batches, segments are looked for that nobody names and that are older than so many seconds.
+# Every so many batches, segments that no record names and that are older than so many seconds are deleted.
 GARBAGE_BATCHES, GARBAGE_AGE = 500, 3600.0
 _TICK = 0.05
 
 
 class Writer(Protocol):
-    """Gives the answers of a batch the form in which they go out."""
+    """Formats the answers of a batch for output."""
 
     def header(self) -> bytes: ...
 
@@ -77,7 +78,7 @@ class Writer(Protocol):
 
 @dataclass
 class Output:
-    """Where answers and dead letters go, beside the handles; letters as lines of JSON."""
+    """Where answers and dead letters are written, beside the handles; dead letters as lines of JSON."""
 
     target: Target | None = None
     writer: Writer | None = None
@@ -100,14 +101,15 @@ class Loop:
     batch_bytes: int = BATCH_BYTES
     warn: Callable[[str], None] = print
     limit: float | None = None
-    # In how many shards the work is shared out (None: as many as there are cores, if it pays), and how.
+    # In how many shards the work is shared out (None: as many as there are cores, where that saves time), and
+    # how.
     shards: int | None = None
     shard_by: Way | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     counts: dict[str, dict[int, Count]] = field(default_factory=dict)
     segments: dict[str, Segments] = field(default_factory=dict)
-    batch_times: Times = NONE  # of the runs before this one, too
+    batch_times: Times = NONE  # also those of earlier loops of this engine
 
     def __post_init__(self) -> None:
         self.finished = threading.Event()
@@ -117,19 +119,20 @@ class Loop:
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
         self._stopping = threading.Event()
-        self._busy = threading.RLock()  # held by the batch that runs
+        self._busy = threading.RLock()  # a batch holds it while it runs
         self._batch_thread: int | None = None
         self._batch_began: float | None = None
         self._done = -1
-        self._frames_ended: frozenset[str] = frozenset()  # Spark found nothing more in them
+        self._frames_ended: frozenset[str] = frozenset()  # streams that Spark has read to their ends
         self._topics = Topics(self.session, self.streams, self.journal.folder)
-        self._cautious = False  # the batch before was late
+        self._cautious = False  # the batch before took too long or deferred queries
         self._apart: set[str] = set()  # members of families that are evaluated each by itself
         self._unmerged: set[str] = set()  # queries that are not sharded by a variable any more
         self._failing: dict[str, str] = {}  # the queries that failed in the batch that is being done
         self._warned: set[str] = set()
         self._has_frames = any(stream.frame is not None for stream in self.streams.values())
-        # How many elements the batch before had. What Spark's own sources have waiting may be much.
+        # How many elements the batch before had; at first, an estimate of what waits. What waits in Spark's
+        # own sources is unknown, and taken to be much.
         self._lately = max(self._waiting(), LARGE_BATCH + 1 if self._has_frames else 0)
         self._beat = self.journal.folder / "beat"
         self._read_to: dict[str, Any] | None = None  # the offset at which the batch before ended
@@ -142,7 +145,7 @@ class Loop:
     # --- from outside ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, or go on where the journal says."""
+        """Begin, or go on after the last batch in the journal."""
         if self.finished.is_set():
             return
         spark = self.session
@@ -180,12 +183,12 @@ class Loop:
                 .start()
             )
         if self._topics.bounded:
-            self.ask_for_batch()  # one that is empty has ended already
+            self.ask_for_batch()  # a bounded topic that is empty has already ended
         threading.Thread(target=self._look_after, daemon=True, name="rheos-watch").start()
 
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
-        """Wait until all streams have ended; whether they have. With `until_read`, a Spark DataFrame has
-        ended when all that it had was read."""
+        """Wait until all streams have ended; True if they have. With `until_read`, a Spark DataFrame counts
+        as ended when Spark finds no more rows in it."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.finished.wait(_TICK):
             query = self._query
@@ -199,10 +202,11 @@ class Loop:
         return self.finished.is_set()
 
     def stop(self) -> None:
-        """Stop; the batch that runs is done or, as far as anybody can see, was not begun."""
+        """Stop. The batch that runs is either completed, or leaves nothing behind as if
+        it had never begun."""
         self._stopping.set()
         if threading.get_ident() == self._batch_thread:
-            # A subscriber asks for it, from inside a batch: Spark would wait for that.
+            # A subscriber calls it from inside a batch, and Spark would wait for that batch for ever.
             threading.Thread(target=self.stop, name="rheos-stop").start()
             return
         query, self._query = self._query, None
@@ -219,7 +223,7 @@ class Loop:
 
     @property
     def failure(self) -> BaseException | None:
-        """Why the loop has come to an end that nobody asked for."""
+        """The error for which the loop has ended, if nobody has stopped it."""
         query = self._query
         if query is None or query.isActive or self._stopping.is_set() or self.finished.is_set():
             return None
@@ -227,8 +231,8 @@ class Loop:
         return explained(found) if found else EvaluationError("Spark has stopped reading the streams")
 
     def reset(self, stream: str) -> None:
-        """Start the clock of a stream anew: what it and the streams made from it hold is dropped, and their
-        readers start again."""
+        """Start the clock of a stream anew: its live elements, and those of the streams that are derived from
+        it, are dropped, and their readers start again."""
         with self._busy:
             source = self.streams[stream].source if stream in self.streams else None
             if source is not None:
@@ -251,7 +255,7 @@ class Loop:
         return 0.0 if began is None else time.monotonic() - began
 
     def now(self) -> dict[str, int]:
-        """How far each stream is, derived ones too."""
+        """How far each stream is, including derived streams."""
         return self.registry.now(self.progress, self.reached)
 
     def metrics(self) -> Metrics:
@@ -272,11 +276,11 @@ class Loop:
     def _batch(self, frame: DataFrame, number: int) -> None:
         with self._busy:
             if self._stopping.is_set():
-                # To return would tell Spark that the batch is done, and its elements would be lost.
+                # If this returned, Spark would take the batch for done, and its elements would be lost.
                 raise Told
             self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
             try:
-                # One that was done before the crash has gone out; only Spark does not know that.
+                # After a crash, Spark may repeat a batch that is done already.
                 if number > self._done:
                     self._evaluate(frame, number)
                     self.batch_times = self.batch_times.plus(self.busy_for)
@@ -343,7 +347,7 @@ class Loop:
         self._failing = {}
         for name, reason in failing.items():
             self._stop_query(handles[name], reason)
-        # The members of a family that took too long were each by itself. Those that are left may be together.
+        # Members that were evaluated one by one in this batch may be together again, except deferred ones.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
         late = self.limit is not None and self.busy_for > self.limit
@@ -352,20 +356,20 @@ class Loop:
         self._compaction.consider(self.segments)
         self._collect_garbage(number)
         if collected.failures or collected.deferred:
-            self.ask_for_batch()  # some were left over, and nobody waits any more for what was stopped
+            self.ask_for_batch()  # for deferred queries, and for readers that waited for a failed query
         elif self.all_ended():
             self.finished.set()
 
     def _parts(self) -> Sequence[StreamPart] | None:
-        """What the batch reads, if it is known: that nothing else reads, and that the word which was left
-        is about this batch, because it begins where the one before ended."""
+        """The parts that the batch reads, if they are known. They are if no DataFrame is read beside them,
+        and if the note of the reader is about this batch: it begins where the batch before ended."""
         planned = None if self._has_frames else Planned.told(self._beat.parent)
         before, self._read_to = self._read_to, None if planned is None else planned.end
         return planned.parts if planned is not None and before in (None, planned.start) else None
 
     def _planned(self) -> tuple[Plan, dict[str, StaticTable]]:
-        """What is to be done now, and what is kept of static data for it. Queries whose part of the static
-        data cannot be computed are stopped."""
+        """The plan of the present queries, and the tables of static data that it needs. Queries whose tables
+        cannot be filled are stopped."""
         while True:
             plan = self.registry.plan(self.streams, self._dispatch.cores)
             try:
@@ -377,12 +381,13 @@ class Loop:
                         self._stop_query(handles[name], str(error).splitlines()[0])
 
     def _stop_query(self, handle: Handle, reason: str) -> None:
-        """Stop a query that cannot be evaluated, and tell everybody."""
+        """Stop a query that cannot be evaluated, and warn."""
         handle.fail(reason)
         self.warn(f"the query {handle.name} was stopped: {reason}")
 
     def _without_old_states(self, plan: Plan, segments: Mapping[str, Segments]) -> dict[str, Segments]:
-        """Without what queries kept that do not run any more: one that starts again sees what comes then."""
+        """The segments without the states of queries that no longer run: a query that starts again begins
+        with an empty state."""
         kept = {name for query in plan.queries for name in query.states}
         return {
             name: found
@@ -396,7 +401,7 @@ class Loop:
         return sum(source.waiting(self.batch_bytes) for source in sources) // ELEMENT_BYTES
 
     def _shards(self, plan: Plan) -> tuple[int, ...]:
-        """In how many shards each group is evaluated. Small batches are not worth more than one task."""
+        """The number of shards of each group. For a small batch, one task is quicker."""
         cores, groups = self._dispatch.cores, plan.groups
         if self.shards is not None:
             return (self.shards,) * len(groups)
@@ -406,13 +411,14 @@ class Loop:
         return tuple(each if self._pays(group) else 1 for group in groups)
 
     def _pays(self, queries: Sequence[Registered]) -> bool:
-        """True if the batch is large, or much is held, and the work can be shared out."""
+        """True if the batch is large, or many elements are live, and the work can be shared out."""
         streams = {stream for query in queries for stream in query.streams}
         held = sum(self.segments[stream].rows for stream in streams if stream in self.segments)
         operators = [query.operator for query in queries if query.derived is None]
         if self._lately >= SHARD_ELEMENTS and any(operator.sharding.by_time for operator in operators):
             return True
-        # What was found before is in the cache of one task, which needs no help with the little that is new.
+        # An incremental query has its earlier solutions in the cache of one task, which needs no help if few
+        # elements are new.
         few = self._lately <= held * MOST_NEW
         sharing = (operator for operator in operators if not (few and operator.incremental))
         return held >= SHARD_ELEMENTS and any(operator.sharding.variable is not None for operator in sharing)
@@ -422,7 +428,7 @@ class Loop:
             self.journal.collect_garbage(self._record(), time.time() - GARBAGE_AGE)
 
     def _executor(self) -> Executor:
-        """Where static parts are computed."""
+        """The engine that fills the tables of static data: Spark SQL or DuckDB."""
         if self.execution == "catalyst" or self.graphs.in_spark or self.graphs.size > TASK_TRIPLES:
             return Catalyst(self.graphs, lambda: self.session)
         return Local(self.graphs)
@@ -431,7 +437,7 @@ class Loop:
         return bool(self.streams) and all(self.progress.get(s, Progress()).ended for s in self.streams)
 
     def _say(self, number: int, reports: list[tuple[Handle, Report]], letters: list[DeadLetter]) -> None:
-        """Make the batch durable, then tell everybody."""
+        """Make the batch durable; then write its output, and give the reports to sinks and handles."""
         said = {}
         if self.output.writer is not None:
             tables = [(handle.info, report.answers.rows) for handle, report in reports]
@@ -449,16 +455,17 @@ class Loop:
                 handle.report(report)
 
     def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
-        """Who hears of which report: without those of queries that were stopped or replaced while the batch
-        ran."""
+        """The reports with their handles, without those of queries that were stopped or replaced while the
+        batch ran."""
         handles = self._handles(plan)
         found = ((handles.get(report.query), report) for report in reports)
         return [(handle, report) for handle, report in found if handle and self._is_current(handle)]
 
     def _handles(self, plan: Plan) -> dict[str, Handle]:
-        """The queries of a plan that are still the ones that are registered."""
+        """The handles of the queries in a plan that are still registered and were not replaced."""
         known = dict(self.registry.handles)
-        # How one is evaluated may be shared, or found anew; its description stays the same.
+        # The operator of a query in the plan may be another object than that of the handle; `info` is the
+        # same.
         return {
             q.name: known[q.name] for q in plan.queries if q.name in known and known[q.name].info is q.info
         }
@@ -475,13 +482,13 @@ class Loop:
                 self.journal.emit(number, channel, said.get(channel, b""), target)
 
     def _emit_again(self, number: int, lengths: Mapping[str, int | None]) -> None:
-        """Have gone out what the last batch said, and nothing behind it."""
+        """After a crash, write the output of the last batch again. A file is cut back before that."""
         for channel, target in self._targets().items():
             if target is not None:
                 self.journal.emit_again(number, channel, lengths.get(channel), target)
 
     def _record(self) -> dict[str, Any]:
-        """What is true after the last batch."""
+        """The record for the journal: the state of the run after the last batch."""
         return {
             "progress": {name: asdict(progress) for name, progress in self.progress.items()},
             "reached": self.reached,
@@ -495,13 +502,13 @@ class Loop:
     def _recover(self) -> None:
         found = self.journal.last()
         if found is None:
-            # A run that ends before its first batch has said what it is made of.
+            # So even a run that ends before its first batch leaves a record of its queries and streams.
             self.journal.commit(self._done, self._record(), {})
             self.sinks.recover(self._done)
             return
         self._done, record = found
         self.progress = {name: Progress.of_json(values) for name, values in record["progress"].items()}
-        # A view has nothing to go on with: it shows again what is there.
+        # A view does not go on where it was: it shows the present content again.
         views = {name for name, handle in self.registry.handles.items() if handle.registered.operator.view}
         self.reached = {name: time for name, time in record["reached"].items() if name not in views}
         self.counts = counts_of_json(record.get("counts", {}))
@@ -519,7 +526,8 @@ class Loop:
     # --- the clock on the wall ---------------------------------------------------------------------
 
     def _look_after(self) -> None:
-        """Notice, as long as streams flow, that one has fallen silent, and ask for a batch then."""
+        """As long as streams flow: when one has fallen silent, or a bounded topic has
+        ended, ask for a batch."""
         while not self._stopping.wait(_TICK) and not self.finished.is_set():
             if self._watch.notice(self.progress):
                 self.ask_for_batch()
@@ -528,14 +536,14 @@ class Loop:
                 self._end(self._topics.ended(query) - self._frames_ended)
 
     def _end(self, frames: Set[str]) -> None:
-        """Have a batch that knows that these streams have ended."""
+        """Note that these streams have ended, and ask for a batch that takes that into account."""
         if frames:
             self._frames_ended |= frames
             self.ask_for_batch()
 
     def _notice_frames_read(self, query: StreamingQuery) -> None:
-        """When everything else has ended and Spark finds nothing more in the user's DataFrames, they have
-        too. A topic ends by itself, or never."""
+        """When all other streams have ended and Spark finds no more rows in the user's DataFrames, note that
+        these have ended, too. Topics of Kafka are not looked at: they end at their bounds, or never."""
         frames = {name for name, stream in self.streams.items() if isinstance(stream.frame, Frame)}
         rest = self.streams.keys() - frames
         if not frames - self._frames_ended or not self.batches:
@@ -547,7 +555,7 @@ class Loop:
             self._end(frames)
 
     def ask_for_batch(self) -> None:
-        """Have a batch run although nothing was read."""
+        """Have Spark run a batch even if nothing new was read."""
         self._beat.write_text(str(time.time_ns()))
 
     def _warn_of_zones(self, progress: Mapping[str, Progress]) -> None:
@@ -557,7 +565,7 @@ class Loop:
                 self.warn(f"{name}: times without a time zone are taken as UTC")
 
     def _warn_of_late(self, letters: Sequence[DeadLetter]) -> None:
-        """Tell of the first late element of a stream; `self.progress` is still that before the batch."""
+        """Warn of the first late element of a stream. Must be called before `self.progress` is updated."""
         for letter in letters:
             name, warning = letter.stream, f"late {letter.stream}"
             first = not self.progress.get(name, Progress()).late and warning not in self._warned

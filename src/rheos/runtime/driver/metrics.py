@@ -1,18 +1,18 @@
-"""What a running engine shows of itself: how far its streams are, and what its queries have answered."""
+"""Metrics: what a running engine shows of its streams, queries and sinks."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-# The bounds between which times are counted, in seconds.
+# The upper bounds of a histogram's buckets, in seconds.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long something took, again and again: how often it took at most each of `BOUNDS` and more than the
-    one before, at the end how often it took longer, and the sum of all in seconds."""
+    """A histogram of durations. `counts` has, for each of `BOUNDS`, how many durations were at most that long
+    and longer than the bound before; the last count is for longer ones. `total` is the sum in seconds."""
 
     counts: tuple[int, ...] = (0,) * (len(BOUNDS) + 1)
     total: float = 0.0
@@ -31,7 +31,7 @@ class Times:
         return Times(counts, self.total + other.total)
 
     def __lt__(self, other: object) -> bool:
-        """Whether it has counted less."""
+        """Whether this histogram has counted fewer durations."""
         return isinstance(other, Times) and self.count < other.count
 
 
@@ -40,10 +40,11 @@ NONE = Times()
 
 @dataclass(frozen=True, slots=True)
 class StreamMetrics:
-    """A stream: elements read and what became of those that could not be used; `event_time` is the highest
-    time seen (microseconds), `rate` elements a second lately, `lag` how far event time is behind the wall
-    clock, for live sources. `connected` says of a broker or a server whether it is, `trouble` why it is not,
-    and `failures` how often that was so."""
+    """The metrics of a stream: how many elements were read, and how many of them could not be used, by
+    reason. `event_time` is the highest time seen (microseconds), `rate` the recent number of elements a
+    second. For live sources, `lag` is how far event time is behind the wall clock (seconds). For a source at
+    a broker or a server, `connected` says whether the connection stands, `trouble` why not, and `failures`
+    how often it failed."""
 
     read: int = 0
     bad: int = 0
@@ -66,11 +67,11 @@ class StreamMetrics:
 
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
-    """A query: the instants and rows that it reported, how long and where its last evaluation ran, and the
-    `times` of all. `sharding` says how its work was last shared out: `one` shard, by `time` or by a
-    `variable`; into how many `shards`, on which `executors`. `failure` says why it was stopped by the engine;
-    `callback_errors` counts what its subscribers raised. `skipped` are the instants that it gave up.
-    `event_time` is the last instant that it reported (microseconds)."""
+    """The metrics of a query: how many instants and rows it reported, how long and where its last evaluation
+    ran, and the `times` of all evaluations. `sharding` says how its work was last shared out: `one` shard, by
+    `time` or by a `variable`; into how many `shards`, on which `executors`. `failure` says why the engine
+    stopped it. `callback_errors` counts the errors that its subscribers raised. `skipped` counts the instants
+    that it gave up. `event_time` is the last instant that it reported (microseconds)."""
 
     instants: int = 0
     rows: int = 0
@@ -89,9 +90,10 @@ class QueryMetrics:
 
 @dataclass(frozen=True, slots=True)
 class SinkMetrics:
-    """A sink of a query: how many answers wait for it, in how many bytes, and for how many seconds the first
-    of them has waited; how many it has taken and how many were dropped since the process began. `trouble`
-    says why it takes none now. `times` are those from the end of a batch until the sink had its answers."""
+    """The metrics of a sink: how many answers wait for it, in how many bytes, and for how many seconds the
+    first of them has waited (`behind`); how many it has taken, and how many were dropped, since the process
+    began. `trouble` says why it takes none now. `times` are the durations from the writing of a batch's
+    answers to the outbox until the sink had taken them."""
 
     to: str
     waiting: int = 0
@@ -105,9 +107,10 @@ class SinkMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Streams by their IRI and queries by their name, as they are now, and the sinks of queries that have
-    some. `static_milliseconds` is how long the static parts of queries of CQELS-QL took when they were last
-    computed. `batches` are those since the streams were last started, `batch_times` those of all."""
+    """The metrics of an engine: streams by their IRI, queries by their name, and sinks by the name of their
+    query. `static_milliseconds` is how long it took to fill tables of static data when some were last
+    filled. `batches` counts the batches since the streams were last started; `batch_times` has the
+    durations of all batches."""
 
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
     queries: dict[str, QueryMetrics] = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""The registered queries of an engine: handles for users, plans for the runtime. Any thread may register,
-stop, start and unregister."""
+"""The registry: the registered queries of an engine. It gives handles to users, and plans to the runtime. Any
+thread may register, stop, start and unregister queries."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ from rheos.sources.times import NEVER
 if TYPE_CHECKING:
     from rheos.runtime.driver.sinks import Sinks
 
-# So many queries are worth a task of their own.
+# A group of queries has about so many queries at least: fewer are not worth a task of their own.
 GROUP_SIZE = 8
-# So many answers of a query are kept, if nobody says how many.
+# So many answers of a query are kept by default.
 KEEP = 1000
 
 
 @dataclass
 class Registry:
-    """The queries by name. `sources` are the streams from outside that exist, as terms."""
+    """The queries by name. `sources` are the existing streams from outside, as terms. `seen_after` says, for
+    each query and stream, after which time the query sees elements."""
 
     handles: dict[str, Handle] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
@@ -61,7 +62,8 @@ class Registry:
         self._plan: Plan | None = None
 
     def clocked(self, now: Callable[[], Mapping[str, int]]) -> None:
-        """Say how far each stream is, now that they flow: later queries see what comes after."""
+        """Set the function that says how far each stream is. Queries that are registered while streams flow
+        see the elements after that."""
         self._now = now
 
     def add(
@@ -77,8 +79,9 @@ class Registry:
         checked: bool = False,
         dry: bool = False,
     ) -> Handle:
-        """Take in a query, in the place of one of its name if it may `replace` that. It is `checked` whether
-        the streams that it names are there, which may else come later. A `dry` one is only looked at."""
+        """Add a query; if it may `replace`, in the place of the query with its name. If `checked`, the
+        streams that it names must exist; otherwise they may be added later. A `dry` query is only checked,
+        not added."""
         with self._lock:
             name = registered.name
             known = self.handles.get(name)
@@ -91,7 +94,7 @@ class Registry:
                     f"{name} would make a stream that has a source already: {registered.derived}"
                 )
             others = [handle.registered for handle in self.handles.values() if handle is not known]
-            # Only one that makes a stream closes a circle.
+            # Only a query that makes a stream can close a circle.
             *others, registered = self._resolved([*others, registered])
             for together in components([*others, registered] if registered.derived is not None else []):
                 if is_circle(together):
@@ -105,7 +108,7 @@ class Registry:
             self.handles[name] = handle
             self._halted.discard(name)
             if registered.operator.rule:
-                self.resolve()  # others may read what it makes
+                self.resolve()  # other queries may read the triples that it makes
             self._from_now(registered)
             self._version = next(self._versions)
             return handle
@@ -134,15 +137,15 @@ class Registry:
             self.sinks.remove(name)
 
     def fail(self, name: str, reason: str) -> None:
-        """Stop a query that cannot go on, if there still is one of that name, and tell everybody."""
+        """Stop a query that cannot go on, if a query with this name still runs, and warn."""
         handle = self.handles.get(name)
         if handle is not None and self.runs(name):
             handle.fail(reason)
             self.warn(f"the query {name} was stopped: {reason}")
 
     def resolve(self) -> None:
-        """Have every query that names no streams read those that there are now, and what the rules among the
-        queries make that it could match."""
+        """Update every query that names no streams: it reads all present streams from outside, and the
+        streams of those rules whose triples it could match."""
         with self._lock:
             resolved = self._resolved([handle.registered for handle in self.handles.values()])
             for handle, registered in zip(self.handles.values(), resolved, strict=True):
@@ -161,7 +164,8 @@ class Registry:
         ]
 
     def removed(self) -> set[str]:
-        """The names of queries that went since this was last asked; others may have them by now."""
+        """The names of the queries that were removed since the last call. Other queries
+        may have them by now."""
         with self._lock:
             found, self._removed = self._removed, set()
             return found
@@ -173,12 +177,12 @@ class Registry:
             self._version = next(self._versions)
 
     def failures(self) -> dict[str, str]:
-        """Why queries were stopped that could not go on."""
+        """The reasons for which queries were stopped, by name, for those that could not go on."""
         with self._lock:
             return {name: h.metrics.failure for name, h in self.handles.items() if h.metrics.failure}
 
     def metrics(self) -> dict[str, QueryMetrics]:
-        """What the queries have answered, by name."""
+        """The metrics of the queries, by name."""
         with self._lock:
             return {name: handle.metrics for name, handle in self.handles.items()}
 
@@ -192,7 +196,8 @@ class Registry:
                 self._version = next(self._versions)
 
     def behind(self, stream: str) -> tuple[set[str], list[Handle]]:
-        """A stream with all that are made from it, and the queries that read one of these."""
+        """A stream together with all streams that are derived from it, and the queries
+        that read one of these."""
         with self._lock:
             streams, found = {stream}, list[Handle]()
             while more := [
@@ -203,7 +208,7 @@ class Registry:
             return streams, found
 
     def restart(self, handles: Sequence[Handle], now: Mapping[str, int]) -> None:
-        """Have queries see what comes when streams are so far."""
+        """Let queries see only the elements after `now`, which says how far each stream is."""
         with self._lock:
             for handle in handles:
                 self._from(handle.registered, now)
@@ -227,15 +232,16 @@ class Registry:
             self._version = next(self._versions)
 
     def now(self, progress: Mapping[str, Progress], reached: Mapping[str, int]) -> dict[str, int]:
-        """How far each stream is, derived ones too, when streams from outside and queries are so far."""
+        """How far each stream is, including derived ones, given the progress of the streams from outside, and
+        how far the queries were evaluated."""
         known = {name: found.high for name, found in progress.items()}
         with self._lock:
             makers = [(h.registered.derived, h.name) for h in self.handles.values()]
         return known | {derived: reached.get(name, NEVER) for derived, name in makers if derived is not None}
 
     def described(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the queries, and of the streams from outside that they read. What was
-        held for a query that is stopped is lost, so it is not said since when it sees."""
+        """What a checkpoint keeps of the queries, and of the streams from outside that they read. The
+        elements for a stopped query are dropped, so `seen_after` does not have it."""
         with self._lock:
             queries = [handle.registered for handle in self.handles.values()]
             read = {stream for query in queries for stream in query.streams}
@@ -249,8 +255,8 @@ class Registry:
             }
 
     def go_on(self, seen_after: Mapping[str, Mapping[str, int]], now: Mapping[str, int]) -> list[str]:
-        """Have the queries of an earlier run see what they saw in it, and others what comes after `now`: the
-        names of these."""
+        """Let the queries of an earlier run see the same elements as in it, and all other queries the
+        elements after `now`. The result is the names of the other queries."""
         with self._lock:
             self._now = lambda: now
             new = [name for name in self.handles if name not in seen_after]
@@ -260,7 +266,8 @@ class Registry:
             return new
 
     def plan(self, streams: Iterable[str], cores: int) -> Plan:
-        """The queries that run now, for so many tasks at the most. `streams` are those that flow."""
+        """The plan of the queries that run now, with at most as many groups as there are cores. `streams` are
+        those that flow."""
         with self._lock:
             version = str(self._version)
             if self._plan is not None and self._plan.version == version:
@@ -279,7 +286,7 @@ class Registry:
             return self._plan
 
     def check(self) -> None:
-        """Every stream that a query names must be there before anything runs."""
+        """Refuse queries that name a stream that does not exist."""
         with self._lock:
             made = {handle.registered.derived for handle in self.handles.values()}
             for handle in self.handles.values():

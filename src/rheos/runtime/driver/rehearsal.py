@@ -1,10 +1,10 @@
 """Rehearsals: a query is evaluated once on made-up elements before it is registered.
 
-A statement that DuckDB refuses, or cannot plan in time, is found then, and not when it runs beside others.
-There is one element for each pattern of the query, so that no part of its statement is left out.
+So a statement that DuckDB refuses, or cannot plan in time, is found before it runs beside others. There is
+one element for each pattern of the query, so that no part of its statement is left out.
 
-A large statement is rehearsed in a process of its own: DuckDB does not listen while it plans, but a process
-can be ended.
+A large statement is rehearsed in a process of its own: DuckDB cannot be interrupted while it plans, but a
+process can be ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rheos.store.tables import NAMES, filled
 
 
 def rehearse(operator: Operator, text: str) -> None:
-    """Evaluate a query, whose text is given, on made-up elements: whatever goes wrong is raised."""
+    """Evaluate a query with this text on made-up elements; errors are raised."""
     if deadline.current() is not None and operator.is_large(text):
         _elsewhere(operator)
     else:
@@ -57,7 +57,7 @@ def _elsewhere(operator: Operator) -> None:
 
 
 def main() -> None:
-    """Rehearse the query on standard input; what is wrong with it goes to standard output."""
+    """Rehearse the pickled query on standard input; an error goes to standard output."""
     try:
         _here(pickle.load(sys.stdin.buffer))
     except Exception as error:

@@ -60,11 +60,11 @@ EVERYWHERE = Allowed()
 
 
 class Streaming:
-    """Streams, registered queries, and the run that goes on.
+    """The streams and registered queries of an engine, and the loop that runs them.
 
-    `checkpoint` is a folder or a URI at which a run survives its process; without one, state is kept in a
-    folder that goes away with the engine. A run waits at its end so many seconds (`drain`) for sinks that
-    have not taken everything. Only `allowed` addresses are contacted.
+    `checkpoint` is a folder or a URI: a run that keeps its state there can go on in another process. Without
+    it, the state is in a folder that is removed with the engine. At its end, a run waits up to `drain`
+    seconds for sinks that have not taken everything. Only `allowed` addresses are contacted.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Streaming:
         self._journal: Journal | None = None
         self._location: Location | None = None
         self._letters_file: OutputFile | None = None
-        self._copying: set[str] = set()  # what is read from standard input is copied by one thread
+        self._copying: set[str] = set()  # the folders to which a thread already copies standard input
         self._unnamed = 0
 
     def add_stream(
@@ -150,10 +150,10 @@ class Streaming:
         if isinstance(opened, Receiver):
             bound = HOUR if ahead == "auto" else ahead
             log = self.receivers.add(term, opened, self.location.folder / "received" / _own_name(name), bound)
-            # The log has judged what is too far ahead already.
+            # The log has already refused elements that are too far ahead.
             self.streams[term] = Stream(log.source_of(opened.url), lateness or 0, idle)
         elif isinstance(opened, Source):
-            # What is replayed is judged by no clock.
+            # A replayed source is not live, so its elements are not compared with the clock.
             bound = (opened.ahead if ahead == "auto" else ahead) if opened.live else None
             self.streams[term] = Stream(opened, lateness or 0, idle, ahead=bound)
         else:
@@ -164,7 +164,7 @@ class Streaming:
         self.registry.sources.add(term)
 
     def reset_stream(self, name: str) -> None:
-        """Start the clock of a stream anew; on the disk when it returns."""
+        """Start the clock of a stream anew. When this returns, the change is on the disk."""
         term = iri(absolute(name))
         if term not in self.streams:
             made = any(handle.registered.derived == term for handle in self.registry.handles.values())
@@ -212,7 +212,7 @@ class Streaming:
         dry: bool = False,
         rehearsed: bool = False,
     ) -> Handle:
-        """Take in a query. It is tried out first, unless it was `rehearsed` before."""
+        """Register a query. It is rehearsed first, unless it was `rehearsed` before."""
         if not (tree.streams or tree.stream_patterns or tree.dialect == "epsparql"):
             where = tree.registration.position if tree.registration else tree.position
             raise UnsupportedError(
@@ -263,7 +263,7 @@ class Streaming:
         )
 
     def _rehearse(self, tree: ast.Query, operator: Operator) -> None:
-        """Refuse a query that could only fail. A family is tried out with its first member."""
+        """Refuse a query that could only fail. Of a family, only the first member is rehearsed."""
         known = (handle.registered.operator.family for handle in list(self.registry.handles.values()))
         if operator.family is not None and operator.family in known:
             return
@@ -333,8 +333,8 @@ class Streaming:
         self.registry.clocked(self.loop.now)
 
     def run(self, timeout: float | None = None) -> bool:
-        """Run until all streams have ended, or for so many seconds; whether they have. SinkError if a sink
-        has not taken everything then."""
+        """Run until all streams have ended, or for `timeout` seconds; True if they have ended. SinkError if a
+        sink has not taken everything by then."""
         self.start()
         try:
             ended = self._wait(timeout)
@@ -344,7 +344,7 @@ class Streaming:
         return ended
 
     def _wait(self, timeout: float | None) -> bool:
-        """Wait for the end. If Spark gives up because Kafka is away, go on when it is back."""
+        """Wait for the end. If Spark gives up because Kafka cannot be reached, go on when it can be again."""
         deadline = None if timeout is None else time.monotonic() + timeout
         pause = FIRST_PAUSE
         while True:
@@ -372,19 +372,20 @@ class Streaming:
 
     def stop(self) -> None:
         if self._hosting is None:
-            # In a server streams only pause while sources come and go; what comes meanwhile waits in logs.
+            # In a server, streams only pause while sources come and go. Receivers go on, and what they
+            # receive meanwhile waits in their logs.
             self.receivers.stop()
         if self.loop is not None:
             self.loop.stop()
 
     def ask_for_batch(self) -> None:
-        """Have queries evaluated although no stream has anything new."""
+        """Have queries evaluated even if no stream has new elements."""
         if self.loop is not None:
             self.loop.ask_for_batch()
 
     @property
     def failure(self) -> BaseException | None:
-        """Why streams no longer flow although they should."""
+        """The error for which streams no longer flow although they should."""
         return self._not_started or (None if self.loop is None else self.loop.failure)
 
     def metrics(self) -> Metrics:
@@ -399,7 +400,7 @@ class Streaming:
         return found
 
     def clear(self) -> None:
-        """Drop streams and queries, and the state of what ran."""
+        """Drop all streams and queries, and the state of the run."""
         self.close()
         self.loop = None
         self.registry.clear()
@@ -413,7 +414,7 @@ class Streaming:
         self.sinks.close()
         if self._journal is not None:
             if self.loop is not None and self._journal.durable:
-                # Queries may have come and gone since the last batch.
+                # Queries may have been registered or removed since the last batch.
                 self._journal.amend(self.registry.described())
             self._journal.close()
             self._journal = None
@@ -432,7 +433,8 @@ class Streaming:
         return self._location
 
     def _opened_journal(self) -> Journal:
-        """The journal of this engine's runs; the first one goes on from a checkpoint, if there is one."""
+        """The journal of this engine. When it is first opened, and the checkpoint has a record, the queries
+        go on from there."""
         if self._journal is None:
             journal = Journal(self.location.store, self.location.folder)
             found = journal.last()
@@ -453,7 +455,7 @@ class Streaming:
 
     def _letters(self) -> OutputFile | None:
         if self._letters_file is None and self._dead_letters is not None:
-            # A run that goes on after a crash goes on with its file.
+            # A run with a checkpoint appends to the file of the run before.
             self._letters_file = OutputFile(self._dead_letters, go_on=self.checkpoint is not None)
         return self._letters_file
 
@@ -476,7 +478,7 @@ def absolute(name: str) -> str:
 
 
 def _own_name(name: str) -> str:
-    """The name of a folder that no other stream has."""
+    """A folder name that no other stream has."""
     return f"{blank_prefix(absolute(name))}{_file_name(name)}"
 
 

@@ -1,4 +1,5 @@
-"""The sinks of all queries: what the loop says of a batch comes in, a delivery for each sink takes it on."""
+"""The sinks of all queries: takes the answers of a batch from the loop, and gives them to
+a delivery per sink."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _LAST = 2.0  # seconds that sinks have to finish a batch when the engine ends
 
 
 class Sinks:
-    """Deliveries by the names of their queries. Any thread may add, remove and ask. `fail` is called with the
-    name of a query and the reason if one of its sinks fails for good."""
+    """The deliveries by the names of their queries. Any thread may call the methods for users. `fail` is
+    called with the name of a query and the reason if one of its sinks fails for good."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class Sinks:
     # --- for users -----------------------------------------------------------------------------------
 
     def add(self, query: QueryInfo, spec: SinkSpec, sink: Sink | None = None) -> None:
-        """Have the answers of a query taken by one more sink; RheosError if it cannot be one."""
+        """Add a sink to a query. RheosError if the sink cannot be used."""
         chosen = self._opened(query, spec, sink)
         with self._lock:
             known = self._deliveries.setdefault(query.name, [])
@@ -67,12 +68,13 @@ class Sinks:
                 delivery.recover(self._done)
 
     def check(self, query: QueryInfo, specs: Iterable[SinkSpec]) -> None:
-        """Refuse what could not be added."""
+        """Refuse sinks that could not be added."""
         for spec in specs:
             self._opened(query, spec)
 
     def assign(self, query: QueryInfo, specs: Sequence[SinkSpec]) -> None:
-        """Have exactly these sinks; those that stay go on. If one of them is refused, nothing is changed."""
+        """Give a query exactly these sinks; those that it has already go on. If one of them is refused,
+        nothing is changed."""
         self.check(query, specs)
         wanted = {(spec.to, *spec.options.items()): spec for spec in specs}
         with self._lock:
@@ -81,7 +83,7 @@ class Sinks:
                 if same is None:
                     self.remove(query.name, delivery.spec.to)
                 else:
-                    delivery.spec = same  # its limit may be another
+                    delivery.spec = same  # its limit may have changed
         for spec in wanted.values():
             self.add(query, spec)
 
@@ -95,7 +97,7 @@ class Sinks:
         return chosen
 
     def remove(self, query: str, to: str | None = None) -> None:
-        """Forget a sink of a query, or all of them, with what waits for them."""
+        """Remove a sink of a query, or all of them, and delete the answers that wait for them."""
         with self._lock:
             known = self._deliveries.get(query, [])
             gone = [delivery for delivery in known if to is None or delivery.spec.to == to]
@@ -125,15 +127,15 @@ class Sinks:
     # --- for the loop --------------------------------------------------------------------------------
 
     def recover(self, done: int) -> None:
-        """Begin after batch `done`, the last one that the journal has."""
+        """Begin after batch `done`, the last one in the journal."""
         with self._lock:
             self._done = done
             for delivery in self._all():
                 delivery.recover(done)
 
     def put(self, number: int, answers: Iterable[tuple[QueryInfo, pa.Table]]) -> dict[str, str]:
-        """Have the answers of a batch in the outboxes, before it is done: the queries that cannot go on, and
-        why."""
+        """Write the answers of a batch to the outboxes, before the batch is done. The result is the queries
+        that must be stopped, and why."""
         failures = {}
         with self._lock:
             for query, rows in answers:
@@ -153,7 +155,7 @@ class Sinks:
     # --- the end -------------------------------------------------------------------------------------
 
     def drain(self, seconds: float) -> None:
-        """Wait until all sinks have taken everything; SinkError if they have not after so many seconds."""
+        """Wait until all sinks have taken all answers; SinkError if they have not after so many seconds."""
         deadline = time.monotonic() + seconds
         with self._lock:
             waiting = list(self._all())
@@ -163,7 +165,7 @@ class Sinks:
             raise SinkError(f"after {seconds:g} s {told}")
 
     def close(self) -> None:
-        """Stop all deliveries, soon, and tell what is left."""
+        """Stop all deliveries within `_LAST` seconds, and warn of the answers that are left."""
         with self._lock:
             closing, self._deliveries = list(self._all()), {}
             self._done = self._run = None
@@ -183,7 +185,8 @@ class Sinks:
         return (delivery for found in self._deliveries.values() for delivery in found)
 
     def _run_of(self) -> str:
-        """The name of this run, which stays the same with its checkpoint: batches are counted in it."""
+        """The name of this run. It is kept in the checkpoint, as the numbers of batches are, so that both
+        together identify a batch."""
         if self._run is None:
             store = self._store()
             found = store.read(_RUN)

@@ -1,4 +1,4 @@
-"""Static parts: what queries ask of static data, as tables in the state store.
+"""Static tables: the answers of the static parts of queries, as tables in the state store.
 
 The driver fills a table when a query first needs it, and again when one of the graphs that it reads has
 changed, or the constants of its family have. Tasks read the files, and keep the tables for the next batch.
@@ -28,14 +28,14 @@ from rheos.sql.statement import compile_query
 from rheos.store.graphs import StaticGraphs
 from rheos.store.schema import restricted as matching
 
-# Where data changes more often than tables can be filled, some of them may be ahead of others.
+# After so many attempts to fill all tables from one version of the data, tables of several versions are used.
 TRIES = 5
 FOLDER = "static"
 
 
 class Unfilled(Exception):
-    """A table cannot be filled. It is the fault of a member of its family, by its number, or of every query
-    that needs the table."""
+    """A table cannot be filled. `member` is the number of the family's member that is to blame; if it is
+    None, all queries that need the table are."""
 
     def __init__(self, table: str, member: int | None, error: Exception) -> None:
         super().__init__(str(error).strip() or type(error).__name__)
@@ -45,24 +45,24 @@ class Unfilled(Exception):
 
 @dataclass
 class StaticTables:
-    """The tables of the driver, in the state store; `executor` is where graphs are asked."""
+    """The static tables in the state store, as the driver knows them; `executor` runs their queries."""
 
     graphs: StaticGraphs
     store: Store
     executor: Callable[[], Executor]
     tables: dict[str, tuple[object, StaticTable]] = field(default_factory=dict)
-    milliseconds: float = 0.0  # that tables took when some were last filled
+    milliseconds: float = 0.0  # how long it took when tables were last filled
 
     def begin(self) -> None:
-        """Take away the tables of a run before this one, whose graphs may have been others."""
+        """Delete the tables of an earlier run, whose graphs may have been different."""
         self.store.delete(self.store.names(FOLDER))
 
     def up_to_date(
         self, parts: Iterable[tuple[Family | None, Part]], limit: float | None = None
     ) -> dict[str, StaticTable]:
-        """The tables of these parts, those filled anew that have to be; others are forgotten. If the data
-        changes meanwhile, once more: they are all of one state. Each may take so many seconds; Unfilled says
-        whose table cannot be filled."""
+        """The tables of these parts. Those that are out of date are filled again, and tables of other parts
+        are deleted. If the data changes meanwhile, this is repeated, so that all tables are of one version.
+        Each table may take `limit` seconds. Unfilled if a table cannot be filled."""
         wanted = list(parts)
         for _ in range(TRIES):
             version = self.graphs.version
@@ -75,7 +75,7 @@ class StaticTables:
         self, parts: Sequence[tuple[Family | None, Part]], limit: float | None
     ) -> dict[str, StaticTable]:
         began, filled = time.perf_counter(), False
-        # A table with constants in it is of one family.
+        # A table whose part has constants belongs to only one family.
         wanted = {part.table: (family, part) for family, part in parts}
         needed: dict[str, tuple[object, StaticTable]] = {}
         for family, part in wanted.values():
@@ -97,7 +97,8 @@ class StaticTables:
         return {name: table for name, (_, table) in needed.items()}
 
     def _guilty(self, family: Family | None, part: Part, limit: float | None) -> int | None:
-        """The number of a member of the family whose own constants are enough to make the table fail."""
+        """The number of the family's member whose constants alone make the table fail;
+        None if there is none."""
         if family is None or len(family.rows) < 2 or constants_of(family, part) is None:
             return None
         with within(limit):
@@ -109,7 +110,7 @@ class StaticTables:
         return None
 
     def _state(self, part: Part) -> object:
-        """What is another when the table is out of date."""
+        """The versions of all that a table is filled from: it is out of date when they have changed."""
         if isinstance(part, Derivations):
             return self.graphs.entailments.known(part.schema).number
         return tuple(sorted((graph, self._version(graph)) for graph in part.reads))
@@ -143,7 +144,7 @@ class StaticTables:
 
 
 def constants_of(family: Family | None, part: Part) -> Values | None:
-    """The different constants of a family's members that a part asks for, in order."""
+    """The different constants of a family's members that a part reads, in order; None if it reads none."""
     names = [name for name in family.variables if name in part.variables] if family is not None else []
     if family is None or not names:
         return None
@@ -153,7 +154,7 @@ def constants_of(family: Family | None, part: Part) -> Values | None:
 
 
 def restricted(query: Query, constants: Values | None) -> Query:
-    """The query of a part, for these constants only."""
+    """The query of a part, restricted to these constants."""
     if constants is None:
         return query
     return replace(query, form=replace(query.form, pattern=Join(constants, query.form.pattern)))

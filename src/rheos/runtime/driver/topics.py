@@ -1,4 +1,5 @@
-"""The Kafka topics of a run: which partitions they have, what Spark calls them, and when bounded ones end."""
+"""The Kafka topics of a run: which partitions they have, whether Spark names them, and
+where bounded ones end."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# With these, Spark's checkpoint tells sources by their names, so that topics can come and go.
+# With these settings, Spark's checkpoint identifies sources by name, so that topics can come and go.
 _NAMED = {
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.offsetLog.formatVersion": "2",
@@ -26,7 +27,7 @@ _ENDS = "ends.json"
 
 
 class Topics:
-    """The streams of a run that are topics. The `folder` is beside the driver and survives it."""
+    """The streams of a run that are topics. The `folder` is on the driver's disk and survives the process."""
 
     def __init__(self, session: SparkSession, streams: Mapping[str, Stream], folder: Path) -> None:
         self._session = session
@@ -40,7 +41,7 @@ class Topics:
         return any(topic.bounded for topic in self._topics.values())
 
     def known(self, progress: Mapping[str, Progress]) -> dict[str, Progress]:
-        """The progress of topics, with all of their partitions. LoadError if Kafka does not tell them."""
+        """The progress of the topics, with all of their partitions. LoadError if Kafka does not list them."""
         self._note_ends()
         return {
             name: progress.get(name, Progress()).knowing(topic.partitions(self._session))
@@ -48,7 +49,8 @@ class Topics:
         }
 
     def name_sources(self) -> bool:
-        """Have Spark tell sources by names, if all of them can have one: a user's DataFrame cannot."""
+        """Set Spark to identify sources by name, if all sources can have one; a user's DataFrame cannot. True
+        if it does."""
         named = not any(isinstance(stream.frame, Frame) for stream in self._streams.values())
         for setting, value in _NAMED.items():
             self._session.conf.set(setting, value if named else {"true": "false", "2": "1"}[value])
@@ -63,7 +65,8 @@ class Topics:
         return frozenset(n for n, ends in self._ends.items() if reached(offsets, self._topics[n].topic, ends))
 
     def _note_ends(self) -> None:
-        """Where bounded topics end: where they ended when they were first started."""
+        """Note where bounded topics end: where they ended when the run first began,
+        which is kept in a file."""
         try:
             found = json.loads(self._file.read_text())
         except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""What the clock on the wall says of streams: how fast they flow, whether one has fallen silent, and how far
-ahead of it an element may be.
+"""The watch: what depends on the wall clock. How fast streams flow, whether one has fallen silent, and how
+far ahead of the clock an element may be.
 
-It never changes what is made of an element; only that an instant counts as complete although a stream has not
-said so, and which elements are none because they are too far ahead.
+The wall clock has only two effects: an instant may count as complete although a silent stream has not reached
+it, and elements that are too far ahead are refused.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of an engine: where it comes from, the lateness that is allowed (microseconds), after how many
-    seconds of silence it, or a partition of it, no longer holds up the others, and how far ahead of the clock
-    an element may be (microseconds). It comes from a source, or from a Spark `frame`: a user's or Kafka's."""
+    """A stream of an engine. It comes from a `source`, or from a Spark `frame`: a user's DataFrame or a topic
+    of Kafka. `lateness` is the allowed lateness (microseconds). After `idle` seconds of silence, the stream
+    or a partition of it no longer holds up the others. `ahead` is how far ahead of the clock an element may
+    be (microseconds)."""
 
     source: Source | None
     lateness: int = 0
@@ -40,7 +41,8 @@ class Stream:
 
 
 class Watch:
-    """When each stream was heard of last, those that are `silent`, and partitions that are `idle`."""
+    """Notes when each stream last had elements, and which streams are `silent` and
+    which partitions `idle`."""
 
     def __init__(self, streams: Mapping[str, Stream]) -> None:
         self.streams = streams
@@ -52,7 +54,8 @@ class Watch:
         self._begun = self._since = time.monotonic()
 
     def heard(self, before: Mapping[str, Progress], after: Mapping[str, Progress]) -> int:
-        """Take note of a batch: how far the streams were and are; how many elements that is."""
+        """Note the progress of the streams before and after a batch. The result is how many
+        elements were read."""
         now = time.monotonic()
         total = 0
         for name, progress in after.items():
@@ -72,7 +75,8 @@ class Watch:
         return total
 
     def notice(self, progress: Mapping[str, Progress]) -> bool:
-        """Whether a live stream, or a partition of it, has now been idle for so long that it is silent."""
+        """Find the live streams that are silent and the partitions that are idle by now; True if there are
+        more than before."""
         now, before = time.monotonic(), len(self.silent) + len(self.idle)
         for name, stream in self.streams.items():
             if not stream.live or stream.idle is None or name not in progress:
@@ -80,7 +84,7 @@ class Watch:
             if now - self._heard[name] > stream.idle:
                 self.silent.add(name)
             for number in list(progress[name].partitions):
-                # One that is known from the run before is waited for from the beginning of this one.
+                # The idle time of a partition that is known from an earlier run begins with this run.
                 heard = self._partitions.setdefault((name, number), self._begun)
                 if now - heard > stream.idle:
                     self.idle.add((name, number))

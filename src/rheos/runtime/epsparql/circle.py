@@ -1,16 +1,18 @@
 """Rules that read one another's streams in a circle: evaluates them together, up to the fixpoint.
 
-All that is derived ends with an event that came from outside. So time goes on from end to end, and what
-ended before is settled. But one end after the other would cost a round of statements for each. Where rules
-only say what there has to be, the least fixpoint of a long span of time is the same as that end by end, and
-every round joins just what the round before derived with all the rest (semi-naive evaluation). Where the
-absence of something derived matters too, the same is done on trial: when nothing more follows, everything is
-evaluated once more on all that was derived. If the same comes out, and no rule can be its own reason within
-one end, that is the fixpoint. Otherwise all before the first difference is, and the rest is done again in
-shorter spans.
+Everything that rules derive ends at the time at which some event from outside ended. So rules could be
+evaluated for one such time, an *end*, after the other: what ended before is settled. But each end would cost
+a round of statements. There are three ways:
 
-What is remembered between batches is what was derived, in the buffers of the rules' streams, as long as the
-rules can look back.
+- At once: if no rule looks for the absence of something derived, the least fixpoint of a long span of time is
+  the same as end by end. Each round joins what the round before derived with everything else (semi-naive
+  evaluation).
+- On trial: if the absence of something derived matters, the same is done, and when nothing more follows,
+  everything is evaluated once more on all that was derived. If the result is the same, it is the fixpoint.
+  Otherwise only what ends before the first difference is right, and the rest is done again in shorter spans.
+- End by end: if, besides, a rule can be its own reason within one end.
+
+Between batches, the derived events stay in the buffers of the rules' streams, as long as rules can look back.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ from rheos.sql.entailed import entailed_sql
 from rheos.sql.relation import OCCURRENCE, clause_name, nested, select
 from rheos.sql.statement import TRIPLE
 
-# Rules that derive more than this with one end, or in more rounds, are taken for endless.
+# Rules that derive more events than this with one end, or that need more rounds for it, are taken for
+# endless.
 MOST_DERIVED = 1_000_000
 MOST_ROUNDS = 500
 
@@ -54,7 +57,8 @@ Way = Literal["at once", "on trial", "end by end"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of a circle in a batch: the stream that it makes, and what it is evaluated on."""
+    """A rule of a circle in a batch: its operator, the stream that it makes, the time after which it is
+    evaluated, and how many elements of each stream came before it."""
 
     name: str
     detection: EPSparqlOperator
@@ -65,8 +69,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The solutions of each rule in the form of its statement; and if they had to be cut off, why: then they
-    are those that end before that."""
+    """The solutions of each rule, with the columns of its statement. If the evaluation had to be cut off,
+    `failure` says why, and only the solutions that end before `failed_at` are here."""
 
     solutions: Mapping[str, pa.Table]
     failure: str | None = None
@@ -74,7 +78,7 @@ class Derived:
 
 
 class Endless(Exception):
-    """A rule derives more and more with one end."""
+    """A rule derives more and more events with one end."""
 
     def __init__(self, rule: str, end: int) -> None:
         super().__init__(rule, end)
@@ -82,7 +86,7 @@ class Endless(Exception):
 
 
 class Mistaken(Exception):
-    """Something was taken to be absent that was derived later; all before this end is right."""
+    """Something was taken for absent that was derived later. Everything that ends before `end` is right."""
 
     def __init__(self, end: int) -> None:
         super().__init__(end)
@@ -90,7 +94,8 @@ class Mistaken(Exception):
 
 
 def check(names: str, together: Sequence[Registered]) -> None:
-    """Refuse queries that read one another's streams in a circle, if there is no telling what follows."""
+    """Refuse queries that read one another's streams in a circle, if it is not defined
+    what follows from them."""
     rules = {q.name: q.operator for q in together if isinstance(q.operator, EPSparqlOperator)}
     if len(rules) < len(together):
         raise RheosError(f"these queries read one another's streams in a circle: {names}")
@@ -109,8 +114,8 @@ def check(names: str, together: Sequence[Registered]) -> None:
 
 
 def ambiguous(rules: Mapping[str, EPSparqlOperator]) -> str | None:
-    """The name of a rule of a circle that looks for the absence of what the circle derives at the same time:
-    then there is no telling what follows."""
+    """The name of a rule that looks for the absence of what its circle derives at the same time: then it is
+    not defined what follows. None if there is no such rule."""
     template = [triple for detection in rules.values() for triple in detection.template]
     for name, detection in rules.items():
         if unsettled(detection.pattern) & detection.matching(template):
@@ -143,13 +148,14 @@ def way(rules: Sequence[Rule], kept: frozenset[str]) -> Way:
 
 
 def at_one_time(template: Sequence[TriplePattern], pattern: TriplePattern) -> bool:
-    """Whether what templates make that matches a pattern has another value for one of its variables in every
-    other interval: new blank nodes do."""
+    """Whether the triples of templates that match a pattern have different values in different intervals for
+    one of its variables: new blank nodes do."""
     return bool(new_nodes(template, pattern))
 
 
 def new_nodes(template: Sequence[TriplePattern], pattern: TriplePattern) -> frozenset[str]:
-    """The variables of a pattern that are new blank nodes wherever it matches what templates make."""
+    """The variables of a pattern that are new blank nodes in every triple of the
+    templates that matches it."""
     made = [triple for triple in template if could_match([triple], pattern)]
     return frozenset(
         asked.name
@@ -160,9 +166,10 @@ def new_nodes(template: Sequence[TriplePattern], pattern: TriplePattern) -> froz
 
 
 def twins(detection: EPSparqlOperator, template: Sequence[TriplePattern]) -> Twins:
-    """The pairs of patterns that only events of one solution match together: they share a new blank node."""
+    """The pairs of patterns that can only match events of the same solution together, because they share a
+    variable for a new blank node."""
     if detection.derivations is not None:
-        return frozenset()  # what a rule makes may match as something else
+        return frozenset()  # by entailment, a triple of a rule may match other patterns as another triple
     found = [new_nodes(template, pattern) for pattern in detection.patterns]
     numbered = list(enumerate(found, start=1))
     return frozenset((a, b) for a, one in numbered for b, other in numbered if a != b and one & other)
@@ -170,8 +177,8 @@ def twins(detection: EPSparqlOperator, template: Sequence[TriplePattern]) -> Twi
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The events of one of so many tasks, by a term that they have in these places, for the patterns of each
-    rule."""
+    """The events that belong to the task `number` out of `of` tasks. The hash of a term decides; `places`
+    says, for the patterns of each rule, where this term stands."""
 
     number: int
     of: int
@@ -182,7 +189,7 @@ class Share:
 
 
 def united(parts: Sequence[Derived]) -> Derived:
-    """What several tasks derived from their shares, as one would have."""
+    """What several tasks derived from their shares, as one task would have derived it."""
     failed = min((part for part in parts if part.failed_at is not None), key=_failed_at, default=None)
     solutions = {}
     for name in parts[0].solutions:
@@ -200,8 +207,9 @@ def _failed_at(part: Derived) -> int:
 
 @dataclass
 class Leaf:
-    """The table of the events that match some patterns: s, p, o, starting, ending, and the round in which
-    they were derived, or 0. Those of a circle come from its `makers`."""
+    """The table of the events that match a pattern: s, p, o, starting, ending, and the round in which
+    an event was derived, or 0 if it was there before. `makers` are the rules of the circle that may
+    derive such events."""
 
     table: str
     pattern: TriplePattern
@@ -224,7 +232,7 @@ class Fixpoint:
         self.round = 0
         self._grown: set[str] = set()  # the tables that the last round added to
         self._leaves: dict[tuple[object, ...], Leaf] = {}
-        self._numbered: dict[str, list[Leaf]] = {}  # those of the patterns of each rule, in their order
+        self._numbered: dict[str, list[Leaf]] = {}  # for each rule, the leaves of its patterns, in order
         self._views: dict[str, str] = {}
         self._known = {rule.name: f"derived_{number}" for number, rule in enumerate(self.rules)}
         self._fresh = {rule.name: f"fresh_{number}" for number, rule in enumerate(self.rules)}
@@ -260,12 +268,12 @@ class Fixpoint:
                 self.forget(after)
                 if len(span) == 1:
                     failure, failed_at = self.failure(endless), endless.end
-                # What ends before that has to be complete, wherever the batch begins.
+                # The events that end before must all be derived, however batches are cut.
                 size = max(1, int(np.searchsorted(span, endless.end)))
         return Derived({rule.name: self.solutions(rule) for rule in self.rules}, failure, failed_at)
 
     def ends(self) -> np.ndarray:
-        """The times at which something may be derived."""
+        """The ends: the times at which something may be derived."""
         tables = {leaf.table for leaf in self._leaves.values()}
         every = " UNION ".join(f"SELECT ending FROM {table}" for table in sorted(tables))
         after = min(rule.after for rule in self.rules)
@@ -274,7 +282,7 @@ class Fixpoint:
         return ends
 
     def span(self, after: int, until: int, checked: bool) -> None:
-        """Derive what ends after a time and up to another."""
+        """Derive everything that ends after a time and up to another. If `checked`, on trial."""
         counts, first, rounds = Counter[int](), until, 0
         fresh = dict[str, int]()
         for rule in self.rules:
@@ -298,13 +306,14 @@ class Fixpoint:
             fresh = {rule.name: self.changed(rule, after, until) for rule in self.rules}
 
     def complete(self, rule: Rule, after: int, until: int) -> None:
-        """Find the solutions of a rule on all that is there, that end in a span."""
+        """Find the solutions of a rule that end in a span, on all present events."""
         parts = {"all": f"ending <= {until}", "old": f"ending <= {after}"}
         self._show(rule, {**parts, "new": f"ending > {after} AND ending <= {until}"})
         self._find(rule, after, None)
 
     def changed(self, rule: Rule, after: int, until: int) -> int:
-        """Find what is new of a rule's solutions with an event of the last round; how much there is."""
+        """Find the new solutions of a rule that have an event of the last round. The
+        result is their number."""
         leaves = enumerate(self._numbered[rule.name], start=1)
         derived = frozenset(number for number, leaf in leaves if leaf.table in self._grown)
         if not derived:
@@ -315,7 +324,8 @@ class Fixpoint:
         return self._without(rule)
 
     def missing(self, after: int, until: int) -> dict[str, int]:
-        """Find what there should be beside what was found; if some of that should not be, it is a mistake."""
+        """Evaluate all rules once more, to find solutions that are still missing: how many of each rule.
+        Mistaken if a known solution is not found again."""
         wrong, found = list[int](), dict[str, int]()
         for rule in self.rules:
             self.complete(rule, after, until)
@@ -330,7 +340,7 @@ class Fixpoint:
         return found
 
     def take_in(self, fresh: Mapping[str, int]) -> None:
-        """Have what was found as events for the next round."""
+        """Add the solutions that were found, and make events of them for the next round."""
         self.round += 1
         self._grown.clear()
         for name, count in fresh.items():
@@ -347,7 +357,7 @@ class Fixpoint:
                     self._grown.add(leaf.table)
 
     def _matching(self, leaf: Leaf, fresh: str) -> str:
-        """What was made, and what that entails, that matches the pattern of a leaf."""
+        """The SQL for the new triples of a rule, with what they entail, that match the pattern of a leaf."""
         triple = dict(zip("spo", TRIPLE, strict=True))
         if leaf.derivations is None:
             columns = [*triple.values(), *OCCURRENCE, str(self.round)]
@@ -359,7 +369,7 @@ class Fixpoint:
         return select([*own, *OCCURRENCE, str(self.round)], everything, conditions(leaf.pattern, own))
 
     def forget(self, after: int) -> None:
-        """Take back what was derived that ends after a time."""
+        """Delete derived solutions and events that end after a time."""
         for table in self._known.values():
             self.database.run(f"DELETE FROM {table} WHERE ending > {after}")
         for leaf in self._leaves.values():
@@ -380,7 +390,8 @@ class Fixpoint:
         )
 
     def _leaf(self, rule: Rule, pattern: TriplePattern, place: int | None) -> Leaf:
-        """The table of what matches a pattern; patterns that differ only in their variables have the same."""
+        """The table of the events that match a pattern. Patterns that differ only in their
+        variables share it."""
         detection = rule.detection
         times = detection.memory, rule.after, tuple(sorted(rule.unseen.items()))
         asked = detection.derivations
@@ -412,7 +423,7 @@ class Fixpoint:
                     self._views[name] = sql
 
     def _find(self, rule: Rule, after: int, derived: frozenset[int] | None) -> None:
-        """Have the solutions of a statement in a table."""
+        """Put the solutions of a rule's statement into its table of fresh solutions."""
         self.database.put(BATCH, pa.table({"after": pa.array([max(after, rule.after)], pa.int64())}))
         leaves = enumerate(self._numbered[rule.name], start=1)
         events = frozenset(number for number, leaf in leaves if leaf.filled)
@@ -426,7 +437,7 @@ class Fixpoint:
             self.database.make_solutions(fresh, statement)
 
     def _without(self, rule: Rule) -> int:
-        """Leave only what is not known of what was found; how much that is."""
+        """Delete from a rule's fresh solutions those that are known. The result is how many are left."""
         known, fresh = self._known[rule.name], self._fresh[rule.name]
         again = same(known, fresh, (*OCCURRENCE, *TRIPLE))
         self.database.run(f"DELETE FROM {fresh} USING {known} WHERE {again}")
@@ -438,7 +449,7 @@ class Fixpoint:
 
 
 def conditions(pattern: TriplePattern, columns: Mapping[str, str]) -> list[str]:
-    """What makes a triple match a pattern, given its columns."""
+    """The conditions in SQL for a triple to match a pattern, given the names of its columns."""
     found, names = [], list(columns.values())
     for at, term in enumerate(pattern.terms):
         first = pattern.terms.index(term)

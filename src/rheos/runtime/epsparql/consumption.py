@@ -1,9 +1,8 @@
 """Policies of consumption: which pairs a sequence makes, and what it must remember of its left side.
 
-A sequence with a policy is evaluated apart, those inside of others first. The solutions of its right side
-that end in a batch take their turns in order: by end, start and terms. What they are paired with is among the
-solutions of the left side, which are remembered as solutions: whether one was used cannot be seen from the
-events.
+A sequence with a policy is evaluated apart, and inner sequences come first. The solutions of its right side
+that end in a batch are taken in order: by end, start and terms. Each may be paired with a solution of the
+left side. These are kept between batches as solutions, because events do not tell whether they were used.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def answers(
     unseen: Mapping[str, int],
     state: Mapping[str, pa.Table],
 ) -> tuple[Answers, dict[str, pa.Table]]:
-    """The solutions of a query that end after a time and not after another, and its state then; it is the
-    elements of its `states`."""
+    """The solutions of a query that end in a span (after, until), and its new state: the elements of each of
+    its `states`, by name."""
     after, until = span
     found = batch.show(detection, after, until, unseen)
     consuming = Consuming(database, detection, found, batch.filled, after, until)
@@ -56,7 +55,7 @@ def answers(
 
 @dataclass
 class Consuming:
-    """The sequences of a query on one batch; the database has the tables of its patterns."""
+    """The sequences of a query in one batch; the database has the tables of its patterns."""
 
     database: Database
     detection: EPSparqlOperator
@@ -66,8 +65,8 @@ class Consuming:
     until: int
 
     def make(self, stage: Stage, lefts: pa.Table, made: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """Have the pairs of a sequence as tables, from what is remembered of its left side, and of what it
-        made before; both as they are to be remembered now."""
+        """Make the tables of a sequence's pairs, from the kept solutions of its left side and its earlier
+        pairs. The result is both of these, as they must be kept for the next batch."""
         first, second = stage.variables("left"), stage.variables("right")
         lefts = pa.concat_tables([lefts, self.solutions(stage, "left")])
         self.show(LEFTS, lefts, first)
@@ -98,7 +97,7 @@ class Consuming:
         return rows.select(schema.names).cast(schema)
 
     def show(self, name: str, rows: pa.Table, names: Sequence[str]) -> None:
-        """Solutions as a table, with their places in their order."""
+        """Make a table of solutions, with the place of each in their order."""
         self.database.put("found", rows)
         order = ", ".join(["ending", "starting", *(f"{column} NULLS FIRST" for column in columns(names))])
         self.database.make(name, f"SELECT *, row_number() OVER (ORDER BY {order}) AS place FROM found")
@@ -108,7 +107,8 @@ class Consuming:
 
 
 def recent(database: Database, stage: Stage) -> pa.Table:
-    """Each of the right side with the last of the left side that fits and ended before it started."""
+    """Pairs of each solution on the right side with the last one on the left side that fits: it agrees in the
+    shared variables, and ended before the other started."""
     if not stage.sure:
         return database.ask(f"SELECT max(first) AS first, second FROM ({fitting(stage)}) GROUP BY second")
     return database.ask(
@@ -117,11 +117,12 @@ def recent(database: Database, stage: Stage) -> pa.Table:
 
 
 def chronological(database: Database, stage: Stage) -> pa.Table:
-    """Each of the right side, in order, with the first of the left side that fits and was not used before.
+    """Pairs of each solution on the right side, in order, with the first one on the left side that fits and
+    was not used before.
 
-    Of those on the left that agree in what both sides share, the first ones are used first. So it is enough
-    to count how many had ended before one on the right started, and how many were used. Only that count goes
-    from one to the next, and is done number by number.
+    Of the left solutions that agree in the shared variables, the first are used first. So it is enough to
+    count how many had ended before a right solution started, and how many were used. Only this count depends
+    on the solution before, so only it needs a loop in Python.
     """
     if not stage.sure:
         return first_unused(database.ask(f"SELECT * FROM ({fitting(stage)}) ORDER BY second, first"))
@@ -145,8 +146,9 @@ CHOICES = {"recent": recent, "chronological": chronological}
 
 
 def in_turn(stage: Stage) -> str:
-    """Both sides in one order, those on the left when they ended, those on the right when they started: each
-    with how many on the left went before, itself included, of those that agree, and which was the last."""
+    """The solutions of both sides in one order: left ones by their end, right ones by their start.
+    Each has the number of left solutions up to it that agree with it (`ended`), and the place of the
+    last of these (`last`)."""
     keys = [f"k{at}" for at in range(1, len(stage.shared) + 1)]
     lefts = [f"{column} AS {key}" for column, key in zip(stage.shared_columns("left"), keys, strict=True)]
     rights = [f"{column} AS {key}" for column, key in zip(stage.shared_columns("right"), keys, strict=True)]
@@ -161,7 +163,7 @@ def in_turn(stage: Stage) -> str:
 
 
 def fitting(stage: Stage) -> str:
-    """All that could go together, where a shared variable may be unbound."""
+    """All pairs that fit, where a shared variable may be unbound."""
     tests = ["l.ending < r.starting"]
     for name, left, right in zip(
         stage.shared, stage.shared_columns("left"), stage.shared_columns("right"), strict=True
@@ -175,7 +177,8 @@ def fitting(stage: Stage) -> str:
 
 
 def first_unused(fits: pa.Table) -> pa.Table:
-    """From all that fit, in order of the right side and then of the left."""
+    """The chosen pairs, from all pairs that fit, which are in order of the right side
+    and then of the left."""
     used, chosen, done = set[int](), list[tuple[int, int]](), 0
     for first, second in zip(*(fits.column(name).to_pylist() for name in ("first", "second")), strict=True):
         if second != done and first not in used:
@@ -187,7 +190,7 @@ def first_unused(fits: pa.Table) -> pa.Table:
 
 
 def paired(stage: Stage) -> str:
-    """The solutions of the pairs that were chosen."""
+    """The statement for the solutions of the chosen pairs."""
     lefts, rights = stage.variables("left"), stage.variables("right")
     found = []
     for at, name in enumerate(stage.both, start=1):
@@ -212,7 +215,8 @@ def side_statement(
     static: frozenset[str],
     dialect: Dialect,
 ) -> EPSparqlStatement | None:
-    """The statement for the solutions of one side of a sequence that occur, and end in a batch."""
+    """The statement for the solutions of one side of a sequence that end in a batch; None
+    if there can be none."""
     stage = detection.stages[number - 1]
     pattern = present(stage.pattern(side), events, static)
     new = all_patterns(change for branch in branches(pattern) for change in completed(branch))
@@ -232,17 +236,19 @@ def no_solutions(variables: int) -> pa.Table:
 
 
 def since(rows: pa.Table, until: int, memory: int | None) -> pa.Table:
-    """What of some solutions has to be remembered after a time."""
+    """The solutions that must be remembered after a time."""
     return rows if memory is None else rows.filter(pc.greater(rows.column("ending"), until - memory))
 
 
-# Terms may have any character in them. These stand for what would be taken for something else.
+# Characters for joining terms into one string. Since terms may hold any character, these are escaped in
+# terms.
 _ESCAPE, _BETWEEN = "\x1e", "\x1f"
 _UNBOUND = f"{_ESCAPE}2"
 
 
 def as_elements(rows: pa.Table) -> pa.Table:
-    """Solutions in the form in which the elements of streams are kept: all terms one after the other."""
+    """Solutions in the form of stream elements, so that they are kept as these are: all
+    terms joined in `s`."""
     terms = []
     for column in rows.columns[2:]:
         safe = pc.replace_substring(column, _ESCAPE, f"{_ESCAPE}0")
@@ -257,7 +263,7 @@ def as_elements(rows: pa.Table) -> pa.Table:
 
 
 def as_solutions(elements: pa.Table, variables: int) -> pa.Table:
-    """The same the other way round."""
+    """The inverse of `as_elements`: the solutions, with so many variables, in elements."""
     empty = no_solutions(variables)
     if not len(elements):
         return empty

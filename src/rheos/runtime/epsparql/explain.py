@@ -20,7 +20,7 @@ _CONSUMPTION = {
 
 
 def explain_epsparql(query: EPSparqlQuery) -> dict[str, str]:
-    """The parts of the explanation of a query in EP-SPARQL, each with its title."""
+    """The parts of the explanation of a query in EP-SPARQL, by their titles."""
     pattern = query.query.form.pattern
     operator = EPSparqlOperator.of(query)
     return {
@@ -65,5 +65,6 @@ def remembers(bound: int | None) -> str:
 
 
 def up_to(bound: int) -> str:
-    """A bound on a length of time; one that is a microsecond short of something is not to reach it."""
+    """A bound on a length of time in words. One that is a microsecond short of a
+    millisecond means "less than"."""
     return f"less than {duration(bound + 1)}" if bound % 1_000 == 999 else f"at most {duration(bound)}"

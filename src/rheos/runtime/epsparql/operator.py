@@ -1,8 +1,7 @@
 """EP-SPARQL: the solutions of a query that end in a span of time.
 
-What it gives depends on the events, the static data and the span, and on nothing else. Every pattern matches
-events and background knowledge; which of both there are decides, batch by batch, what the statement has to
-join.
+The answers depend only on the events, the static data and the span. Every pattern matches both events and
+static data. The statement of a batch only joins those patterns and tables that have matches.
 """
 
 from __future__ import annotations
@@ -74,18 +73,20 @@ from rheos.store.schema import could_entail
 
 BATCH = "batch"
 
-# A statement grows with the number of patterns that something matches. For a rehearsal so many are enough.
+# A statement grows with the number of patterns that have matches. For a rehearsal, events for so many are
+# enough.
 _FEW = 2
 _NOBODY = QueryInfo("", "ask", (), {}, True)
 
-Parts = dict[str, pa.Table]  # all the events that match a pattern, the old ones, and the new ones
+Parts = dict[str, pa.Table]  # by part ("all", "old", "new"), the events that match a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class EPSparqlOperator(Operator):
     """A query of EP-SPARQL, ready to be evaluated.
 
-    Its stream patterns are numbered, from 1, and beside each is the table of what static data it matches.
+    Its stream patterns are numbered from 1. In `pattern`, each stands in a union with the table of the static
+    data that it matches.
     """
 
     query: EPSparqlQuery
@@ -95,8 +96,8 @@ class EPSparqlOperator(Operator):
     parts: tuple[Part, ...]
     memory: int | None  # for how long events are remembered, in microseconds; None if for ever
     stages: tuple[Stage, ...] = ()
-    text: str = ""  # what it keeps between batches is named by it: in every process the same
-    variable: str | None = None  # by which its solutions can be told apart
+    text: str = ""  # part of the names of its states, which must be the same in every process
+    variable: str | None = None  # the variable by which its work can be shared out
 
     language = "EP-SPARQL"
     occurs = True
@@ -107,7 +108,7 @@ class EPSparqlOperator(Operator):
         unknown = Statistics(0, {})
         asked = compare_resources(query.query, unknown)
         consumes = query.consumption != "unrestricted"
-        # What is paired depends on the solutions of every part: then nothing may move.
+        # With a policy, the pairs depend on the solutions of every part, so no filter may be moved.
         asked = asked if consumes else push_filters(asked, unknown)
         found = Leaves(asked, consumes)
         pattern = found.numbered(asked.form.pattern)
@@ -154,8 +155,8 @@ class EPSparqlOperator(Operator):
         return RULE if self.template else by_variable(self.variable)
 
     def links(self, static: frozenset[str] = frozenset()) -> Links | NotKept:
-        """How the events of a new solution are linked to one that is new, where these tables of static parts
-        have rows; or why all live events are looked at."""
+        """How the old events of a new solution are linked to its new event, if these tables of static parts
+        have rows; or why all live events must be looked at."""
         if self.stages:
             return NotKept("what a policy of consumption uses up depends on all the events before")
         if self.late:
@@ -192,34 +193,35 @@ class EPSparqlOperator(Operator):
 
     @property
     def computed(self) -> frozenset[int]:
-        """The numbers of the patterns of which an expression uses the object."""
+        """The numbers of the patterns whose object is used in an expression."""
         names = read(self.pattern)
         numbered = enumerate(self.patterns, start=1)
         return frozenset(n for n, p in numbered if isinstance(p.object, Variable) and p.object.name in names)
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The names under which it keeps solutions between batches, two for each stage: of the left side, and
-        pairs."""
+        """The names under which it keeps solutions between batches, two for each stage: those of the left
+        side, and the pairs."""
         own = hashlib.blake2b(f"{self.query.name} {self.text}".encode(), digest_size=8).hexdigest()
         kinds = [(stage.number, kind) for stage in self.stages for kind in ("left", "pairs")]
         return tuple(f"<{STATE}{own}/{number}/{kind}>" for number, kind in kinds)
 
     @property
     def derivations(self) -> Derivations | None:
-        """What its events entail."""
+        """The table of what its events entail, if it has one."""
         return next((part for part in self.parts if isinstance(part, Derivations)), None)
 
     def could_match(self, template: Sequence[TriplePattern], derivations: pa.Table | None = None) -> bool:
-        """Whether a triple of a template, or what it entails by the derivations of the query, could match one
-        of the patterns."""
+        """Whether a triple of a template, or a triple that it entails by `derivations`, could match one of
+        the patterns."""
         if derivations is not None and could_entail(template, derivations, self.patterns):
             return True
 
         return bool(self.matching(template))
 
     def matching(self, template: Sequence[TriplePattern]) -> frozenset[int]:
-        """The numbers of the patterns that a triple of a template could match; if it entails others, all."""
+        """The numbers of the patterns that a triple of a template could match; with
+        entailment, all numbers."""
         if self.derivations is not None:
             return frozenset(range(1, len(self.patterns) + 1))
         found = (n for n, pattern in enumerate(self.patterns, start=1) if could_match(template, pattern))
@@ -227,7 +229,7 @@ class EPSparqlOperator(Operator):
 
     @property
     def template(self) -> tuple[TriplePattern, ...]:
-        """What it makes, if it is a rule."""
+        """The triples that it makes, if it is a rule."""
         form = self.query.query.form
         return form.template if isinstance(form, Construct) else ()
 
@@ -240,7 +242,8 @@ class EPSparqlOperator(Operator):
         return max((found.time for found in ends.values()), default=None)
 
     def remembered(self, events: pa.Table, after: int) -> pa.Table:
-        """Without the events that are only there because others need them: they are too old."""
+        """The events without those that are too old for this query, and live only
+        because others need them."""
         if self.memory is None:
             return events
         return events.filter(pa.array(events.column("ending").to_numpy() > after - self.memory))
@@ -329,8 +332,8 @@ class EPSparqlOperator(Operator):
 
 @dataclass
 class EPSparqlBatch:
-    """The evaluation of queries on one batch; `elements` are the live events of each stream with their
-    places, `filled` the tables of static parts that are not empty, which the database has."""
+    """The evaluation of queries on one batch. `elements` are the live events of each stream with their
+    places, `filled` the tables of static parts in the database that are not empty."""
 
     database: Database
     elements: Mapping[str, pa.Table]
@@ -353,9 +356,9 @@ class EPSparqlBatch:
         over: bool = False,
         cache: Cache | None = None,
     ) -> Answers:
-        """The solutions that end, or are known, after a time and not after another; in a shard, its part of
-        them. If it is `over`, all streams ended right before that. With a cache, of the events before only
-        those are looked at that can be part of a new solution."""
+        """The solutions that end, or become known, after the time `after` and up to `until`; in a shard, its
+        part of them. If `over`, all streams ended just before `until`. With a cache, only those old events
+        are looked at that can be part of a new solution."""
         events = None if cache is None else self._linked(detection, after, until, unseen, cache)
         parts = self._parts(detection, after, until, unseen, events)
         objects = dict[int, Kind]()
@@ -376,7 +379,8 @@ class EPSparqlBatch:
     def show(
         self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int]
     ) -> frozenset[int]:
-        """Have the events that match each pattern of a query as tables; the numbers of those with any."""
+        """Make tables of the events that match each pattern of a query. The result is the numbers of the
+        patterns that have matches."""
         parts = self._parts(detection, after, until, unseen)
         self._put(parts)
         return frozenset(parts)
@@ -389,8 +393,8 @@ class EPSparqlBatch:
     def _linked(
         self, detection: EPSparqlOperator, after: int, until: int, unseen: Mapping[str, int], cache: Cache
     ) -> pa.Table | None:
-        """New events, and those before that can be part of a solution with one of them; None if they cannot
-        be told."""
+        """The new events, and the old ones that can be part of a solution with a new one. None if that cannot
+        be decided."""
         streams = sorted(detection.streams)
         if after == NEVER:  # a stream may have been reset
             for stream in streams:
@@ -412,8 +416,8 @@ class EPSparqlBatch:
     def _rows(
         self, detection: EPSparqlOperator, stream: str, after: int, until: int, unseen: Mapping[str, int]
     ) -> tuple[int, int, int]:
-        """Of the live elements of a stream the first that a query remembers, the first that is new, and the
-        first that is later."""
+        """Row numbers in the live elements of a stream: of the first that a query remembers, of the first new
+        one, and of the first that is after the span."""
         elements = self.elements[stream]
         begin = max(0, unseen.get(stream, 0) + 1 - first_place(elements))
         if detection.memory is not None:
@@ -429,7 +433,8 @@ class EPSparqlBatch:
         unseen: Mapping[str, int],
         events: pa.Table | None = None,
     ) -> dict[int, Parts]:
-        """The events that match each pattern, by its number, if there are any: of these, or of all."""
+        """The events that match each pattern, by its number; patterns without matches are left out. `events`
+        are the events to look at; without them, all that the query sees."""
         if events is None:
             seen = self.seen(detection.streams, until, unseen)
             events = self.entailed(detection, detection.remembered(seen, after))
@@ -447,7 +452,7 @@ class EPSparqlBatch:
         return found
 
     def completed(self, detection: EPSparqlOperator, found: frozenset[int], after: int) -> Answers:
-        """The solutions that end after a time, of what is shown."""
+        """The solutions that end after a time, from the tables that the database has."""
         self.database.put(BATCH, pa.table({"after": pa.array([after], pa.int64())}))
         return self._answered(detection, found, frozenset(), sharded=False)
 
@@ -459,8 +464,9 @@ class EPSparqlBatch:
         *,
         sharded: bool,
     ) -> Answers:
-        """The solutions of a batch, of what is shown; `objects` are the kinds of numbers of which the values
-        are shown too. If `sharded`, those of the shard at hand."""
+        """The solutions of a batch, from the tables that the database has. `objects` are the patterns whose
+        tables have a column with the values of objects, and the kinds of these numbers. If `sharded`, only
+        the solutions of the present shard."""
         times = 3 if detection.late else 2
         dialect = self.database.dialect
         statement = statement_of(detection, found, self.filled, dialect, objects=objects, sharded=sharded)
@@ -469,7 +475,7 @@ class EPSparqlBatch:
         return told(self.database.solutions(statement), times)
 
     def entailed(self, detection: EPSparqlOperator, events: pa.Table) -> pa.Table:
-        """Events with what they entail that the query can match."""
+        """Events, with those triples that they entail and the query can match."""
         derivations = detection.derivations
         if derivations is None or derivations.table not in self.filled or not len(events):
             return events
@@ -478,7 +484,7 @@ class EPSparqlBatch:
         return pa.concat_tables([events, found.select(events.column_names).cast(events.schema)])
 
     def forget(self, streams: Set[str]) -> None:
-        """Have these streams looked at anew: there is more of them now."""
+        """Forget the events of these streams, because more were derived."""
         self._events = {key: events for key, events in self._events.items() if not key[0] & streams}
 
     def seen(self, streams: frozenset[str], until: int, unseen: Mapping[str, int]) -> pa.Table:
@@ -510,7 +516,7 @@ def in_parts(rows: pa.Table, new: Marks) -> Parts:
 
 
 def with_numbers(parts: Parts, numbers: Numbers, after: int) -> Parts:
-    """The same events with the values of their objects."""
+    """The same events, with a column for the values of their objects."""
     rows = parts["all"].append_column("number", numbers.values)
     return in_parts(rows, rows.column("ending").to_numpy() > after)
 
@@ -534,14 +540,15 @@ def statement_of(
     objects: frozenset[tuple[int, Kind]] = frozenset(),
     sharded: bool = False,
 ) -> EPSparqlStatement | None:
-    """The statement for the patterns that match events, and the tables that have rows; None if there can be
-    no solution. With the numbers of some patterns, for the solutions that have a new event matching one of
-    these; else for those that end with a new event. `objects` are the kinds of those numbers of which tables
-    have the values. If `sharded`, for those of the shard at hand."""
+    """The statement of a query, given the patterns (`events`) that have matching events and the static tables
+    that have rows; None if there can be no solution. Without `derived`, it finds the solutions that end with
+    a new event; with the numbers of some patterns, those in which a new event matches one of these. `objects`
+    are the patterns whose tables have the values of objects, and the kinds of these numbers. If `sharded`, it
+    finds only the solutions of the present shard."""
     pattern = present(detection.pattern, events, static, objects)
     found = branches(pattern if detection.stages else uninterrupted(pattern))
     if detection.late:
-        # Something that ended long ago may be known now.
+        # A solution that ended long ago may become known only now, so all are found anew.
         new = all_patterns(branch for branch in found if has_streams(branch))
     else:
         new = all_patterns(
@@ -559,7 +566,7 @@ def statement_of(
 
 
 def nothing(query: Query, times: int = 2) -> pa.Table:
-    """The solutions of a query, if there are none; so many times stand before the terms."""
+    """An empty table for the solutions of a query; `times` is the number of columns before the terms."""
     form = query.form
     names = (
         form.variables if isinstance(form, Select) else TRIPLE if isinstance(form, Construct) else ("found",)
@@ -571,8 +578,8 @@ def nothing(query: Query, times: int = 2) -> pa.Table:
 
 
 def told(rows: pa.Table, times: int = 2) -> Answers:
-    """Solutions as answers: those that occur together are of one instant. Before the terms stand when they
-    are reported, their start and, if that is later, their end."""
+    """Solutions as answers. Those with the same times belong to one instant. `times` is the number of columns
+    before the terms: the time of the report, the start and, if solutions become known late, the end."""
     changes = [np.diff(rows.column(at).to_numpy()) != 0 for at in range(times)]
     first = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(changes)])[: len(rows)])
     instant = np.repeat(np.arange(1, len(first) + 1), np.diff(np.append(first, len(rows))))

@@ -1,4 +1,4 @@
-"""The patterns of a query of EP-SPARQL: which of them match events, which static data, and which sequences
+"""The patterns of a query of EP-SPARQL: numbers them, splits off static parts, and finds the sequences that
 have a policy of consumption."""
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A sequence of a query that has a policy of consumption: its number, its sides, and for how long its
-    solutions have to be remembered because of what it is part of."""
+    """A sequence of a query with a policy of consumption: its number, its sides, and for how long its
+    solutions have to be remembered for the pattern that it is part of."""
 
     number: int
     left: Node
@@ -58,7 +58,7 @@ class Stage:
         return self.left if side == "left" else self.right
 
     def variables(self, side: Side) -> tuple[str, ...]:
-        """Those of one side, by name."""
+        """The variables of one side, sorted by name."""
         return tuple(sorted(in_scope(self.pattern(side))))
 
     @property
@@ -75,7 +75,7 @@ class Stage:
 
     @property
     def sure(self) -> bool:
-        """Whether both sides always bind what they share."""
+        """Whether both sides always bind the variables that they share."""
         return set(self.shared) <= certain(self.left) & certain(self.right)
 
 
@@ -98,7 +98,8 @@ def read(node: Node) -> Names:
 
 
 def shape(pattern: TriplePattern) -> Shape:
-    """What of a pattern decides which triples match: patterns that only have other variables are alike."""
+    """The part of a pattern that decides which triples match: patterns that differ only in the names of
+    variables have the same shape."""
     terms = pattern.terms
     return tuple(term.term if isinstance(term, Constant) else terms.index(term) for term in terms)
 
@@ -120,7 +121,7 @@ class Leaves:
     consumes: bool = False
     patterns: list[TriplePattern] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
-    memory: list[int | None] = field(default_factory=list)  # of the sides of stages
+    memory: list[int | None] = field(default_factory=list)  # for how long sides of stages need their events
     parts: dict[str, Part] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -143,7 +144,8 @@ class Leaves:
         return operands(node, self.numbered)
 
     def stage(self, node: SeqJoin) -> SeqJoin:
-        """A sequence that is evaluated apart. What there is on each side may not depend on what is around."""
+        """A sequence that is evaluated apart: its pairs become a table of the pattern around it. So how long
+        the events of a side are remembered depends on that side alone."""
         bounds = [memory_bound(side) for side in (node.left, node.right)]
         self.memory += bounds
         outer, self.outer = self.outer, bounds[0]
@@ -172,8 +174,8 @@ def present(
     static: frozenset[str],
     objects: frozenset[tuple[int, Kind]] = frozenset(),
 ) -> Node:
-    """The pattern without what there is nothing of: events that match a pattern, rows of a table. And with
-    the kinds of those objects of which the values are known."""
+    """The pattern without stream patterns that no event matches and without tables that have no rows.
+    Patterns in `objects` are marked with the kinds of their objects' values."""
     kinds = dict(objects)
 
     def simpler(node: Node) -> Node:

@@ -1,11 +1,11 @@
-"""How the rules of a circle can be shared out: the rules come in, where their patterns have the term by which
-events go to one task or another goes out.
+"""Sharing out the rules of a circle: finds, for each pattern of the rules, the place of the term that decides
+to which task an event goes.
 
-Each rule must have a variable that stands in all its triple patterns and in all triples that it makes, is
-selected by every sub-select and among the groups of every WITHIN. All the events of a solution then have the
-same term for it, and so has what follows. Where a pattern of a rule could match what a rule makes, both must
-have their variable in the same place of the triple. Then what is derived from events with one term never
-meets what is derived from those with another, and each task can go to the fixpoint with its share of them.
+Each rule must have a variable that stands in all its triple patterns and in all triples that it makes, that
+every sub-select selects, and that is among the groups of every WITHIN. Then all events of a solution have the
+same term for it, and so have the derived triples. Where a pattern of a rule could match a triple that a rule
+makes, both must have their variable in the same place of the triple. Then events that are derived from one
+term never meet events that are derived from another, and each task can compute the fixpoint of its own share.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ Places = tuple[
 
 
 def shared_places(rules: Sequence[EPSparqlOperator]) -> tuple[Places, ...] | None:
-    """Of the patterns of each rule, the place of the term that decides to which task an event goes; None if
-    there is no such term. What events entail may have it in another place."""
+    """For the patterns of each rule, the place of the term that decides to which task an event
+    goes. None if there is no such term; with entailment there is none, as an entailed triple may
+    have it in another place."""
     if any(rule.derivations is not None for rule in rules):
         return None
     for chosen in itertools.product(*(sorted(variables(rule)) for rule in rules)):
@@ -44,7 +45,8 @@ def shared_places(rules: Sequence[EPSparqlOperator]) -> tuple[Places, ...] | Non
 
 
 def variables(rule: EPSparqlOperator) -> Names:
-    """The variables that stand in all the triples of a rule, and are never left behind."""
+    """The variables that stand in all triple patterns of a rule and in all triples that it makes, without new
+    blank nodes."""
     found = (names(triple.terms) for triple in (*rule.patterns, *rule.template))
     common = frozenset.intersection(*found)
     new = {name for name in common if Variable(name).is_blank}
@@ -52,7 +54,7 @@ def variables(rule: EPSparqlOperator) -> Names:
 
 
 def fits(maker: EPSparqlOperator, made: str, reader: EPSparqlOperator, read: str) -> bool:
-    """Whether what one rule makes has its term where another one looks for it."""
+    """Whether the triples that one rule makes have its term in the place where another rule has its own."""
     return kept(reader.pattern, read) and all(
         places(triple, made) & places(pattern, read)
         for triple in maker.template
@@ -62,7 +64,7 @@ def fits(maker: EPSparqlOperator, made: str, reader: EPSparqlOperator, read: str
 
 
 def kept(node: Node, name: str) -> bool:
-    """Whether no part of a pattern that looks at events leaves a variable behind."""
+    """Whether every sub-select about events, and every grouping, keeps a variable."""
     match node:
         case Project(pattern, selected) if has_streams(pattern) and name not in names(selected):
             return False

@@ -1,4 +1,4 @@
-"""The elements that a window holds, each with its interval, as a table of a batch."""
+"""Events in a window of RSP-QL: the elements that it holds, each with its interval, as a table of a batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def events(
     moves: str | None,
     sessions: str | None,
 ) -> str:
-    """The table of what happens in a window. It is no set: a triple that comes again is another event. The
+    """The table of the events in a window. It is no set: a triple that comes again is another event. The
     arguments are those of `Tables` for the window itself."""
     base = tables.elements[window.stream]
     kind = window.window

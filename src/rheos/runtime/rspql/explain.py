@@ -8,5 +8,5 @@ from rheos.runtime.rspql.operator import RspqlOperator
 
 
 def explain_rspql(query: RspqlQuery) -> dict[str, str]:
-    """The parts of the explanation, each with its title."""
+    """The parts of the explanation, by their titles."""
     return explained(query, RspqlOperator)

@@ -1,4 +1,4 @@
-"""The named graphs that a window holds, as tables of a batch."""
+"""The named graphs in a window of RSP-QL, as tables of a batch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def graphs(
     moves: str | None,
     sessions: str | None,
 ) -> tuple[str, str]:
-    """The tables of a window's named graphs, and of when each of them is there. The arguments are those of
-    `Tables` for the window itself."""
+    """The table of the triples of a window's named graphs, and the table of the names with the intervals in
+    which each graph is in the window. The arguments are those of `Tables` for the window itself."""
     base = tables.elements[window.stream]
     if not tables.has_graphs(base):
         return nothing(tables)
@@ -36,7 +36,7 @@ def graphs(
 
 
 def nothing(tables: Tables) -> tuple[str, str]:
-    """The same for a stream of which no graph has a name."""
+    """The tables of `graphs` for a stream without graphs: both are empty."""
     if tables.new("no_graphs"):
         terms = [f"CAST(NULL AS VARCHAR) AS {name}" for name in ("g", *COLUMNS[:3])]
         numbers = [f"CAST(NULL AS BIGINT) AS {name}" for name in (*COLUMNS[3:], *INTERVAL)]

@@ -1,4 +1,4 @@
-"""RSP-QL: queries whose windows have names. They are evaluated as those of C-SPARQL are."""
+"""RSP-QL: queries whose windows have names. They are evaluated like those of C-SPARQL."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rheos.sql.happening import WindowsCompiler
 class RspqlOperator(CSparqlOperator):
     """A query of RSP-QL, compiled."""
 
-    reads_graphs: bool = False  # it asks for the graphs that windows hold
-    reads_events: bool = False  # it asks for what happens in windows
+    reads_graphs: bool = False  # it has GRAPH inside WINDOW
+    reads_events: bool = False  # it has events inside WINDOW
 
     language = "RSP-QL"
     makes_graphs = True

@@ -1,26 +1,27 @@
-"""The journal: what a micro-batch came to is in the state store before anybody hears of it.
+"""The journal: the results of a micro-batch are in the state store before anything of them goes out.
 
-    batches/N.json      how far streams and queries are after batch N: with it the batch is done; -1 is before
-                        the first
-    batches/N.CHANNEL   what batch N has to say on a channel (answers, dead letters), written before N.json
+    batches/N.json      the record: how far streams and queries are after batch N. When it is there, the batch
+                        is done. N is -1 before the first batch
+    batches/N.CHANNEL   what batch N writes to a channel (answers, dead letters), stored before N.json
     segments/           the live elements, written by the tasks
     static/             what queries ask of static data
     answers/            large answers on their way to the driver
 
-and beside the driver, in a folder of its own, which is the same where the store is on the driver's disk:
+and in a folder on the driver's disk, which is the folder of the store if the store is on this disk:
 
     emitted             how many bytes of which batch have gone out on each channel
     spark/              Structured Streaming's own: which elements are in which batch
 
-A batch whose N.json is there is never evaluated again. All that it names is in the store before it.
+A batch whose N.json is there is never evaluated again. All files that N.json names are
+in the store before it.
 
-Where what a batch says goes to a file, N.json has the length of that file before it. After a crash the file
-is cut back to that length, and the batch is written again: once, to the letter.
+If a channel writes to a file, N.json has the length of that file before the batch. After a crash the file is
+cut back to that length, and the output of the batch is written again, the same to the byte.
 
-A pipe cannot be cut back. What has gone into it is counted in a page of memory that is a file: it outlives
-the process however that ends, and costs no call to the system. A piece of at most PIECE bytes goes out in one
-call, which a pipe takes as a whole or not at all. A process that is killed between that call and the count
-writes this piece again when it goes on.
+A pipe cannot be cut back. The bytes that have gone into it are counted in a page of memory that is mapped to
+a file: the count survives the process, however that ends, and needs no system call. A piece of at most PIECE
+bytes goes out in one call, which a pipe takes as a whole or not at all. A process that is killed between that
+call and the count writes this piece twice: again when it goes on.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ from typing import Any, Protocol, runtime_checkable
 from rheos.errors import CheckpointError
 from rheos.runtime.state.store import Store
 
-# The form of records. Whoever changes what a record says such that an earlier version would misread it counts
-# this up, and reads the forms before it as well or refuses them.
+# The version of the format of records. Increase it when a record changes such that an earlier version of
+# rheos would misread it. The new version must read the earlier formats, or refuse them.
 FORMAT = 1
-PIECE = 4096  # PIPE_BUF: a pipe takes so much at once
+PIECE = 4096  # PIPE_BUF: a pipe takes so many bytes at once
 CHANNELS = ("answers", "letters")
-_PATIENCE = 10.0  # seconds to wait for files to be taken away, at the end
+_PATIENCE = 10.0  # seconds to wait, at the end, until files are deleted
 _COUNT = struct.Struct("<qq")  # a batch, and how many of its bytes are out
 
 
@@ -63,15 +64,15 @@ class FileTarget(Target, Protocol):
     """A target that is a file, which can be cut back."""
 
     def length(self) -> int | None:
-        """How many bytes it has, all of them on the disk; None if it turns out to be no file."""
+        """The length in bytes, all of them synced to the disk; None if it is no regular file."""
 
     def cut(self, length: int) -> None:
-        """Take away what is behind so many bytes. CheckpointError if it has fewer."""
+        """Remove everything after the first `length` bytes. CheckpointError if there are fewer."""
 
 
 class Journal:
-    """The batches of a run; `folder` is on the driver's own disk. Where the store is not `durable`, it keeps
-    only what the run needs while it goes on."""
+    """The batches of a run; `folder` is on the driver's own disk. If the store is not `durable`, the journal
+    keeps only what the running process needs."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store = store
@@ -81,7 +82,7 @@ class Journal:
         size = _COUNT.size * len(CHANNELS)
         if not emitted.exists() or emitted.stat().st_size != size:
             emitted.write_bytes(_COUNT.pack(-1, 0) * len(CHANNELS))
-        self._out: dict[str, int] = {}  # the last batch that has gone out as a whole, by channel
+        self._out: dict[str, int] = {}  # by channel, the last batch that this process has written as a whole
         self._file = emitted.open("r+b")
         self._emitted = mmap.mmap(self._file.fileno(), size)
         self._batches = set(store.names("batches"))
@@ -104,7 +105,7 @@ class Journal:
         return number, self._record(json.loads(content))
 
     def _record(self, content: dict[str, Any]) -> dict[str, Any]:
-        """A record without the number of its form; the first one had none."""
+        """A record without its format number. Records of the first format had no number."""
         form = content.pop("format", 1)
         if form > FORMAT:
             raise CheckpointError(
@@ -115,7 +116,7 @@ class Journal:
         return content
 
     def commit(self, number: int, record: Mapping[str, Any], said: Mapping[str, bytes]) -> None:
-        """Have a batch done: first what it says, then that it is done."""
+        """Store a batch: first its output, then the record that it is done."""
         before = set(self._batches)
         for channel, data in said.items() if self.durable else ():
             self._write(f"batches/{number}.{channel}", data)
@@ -134,8 +135,8 @@ class Journal:
             self._write_record(number, {**record, **part})
 
     def collect_garbage(self, record: Mapping[str, Any], older_than: float) -> None:
-        """Take away segments that no record names and that were written before a time (seconds since 1970):
-        those of attempts that lost."""
+        """Delete segments and answers that the record does not name and that were written before a time
+        (seconds since 1970). Tasks that Spark tried again have left them."""
         named = segments_of(record)
         self._named = self._named or named
         for folder in ("segments", "answers"):
@@ -143,7 +144,7 @@ class Journal:
             self._cleaner.take([name for name, at in found if name not in named and at < older_than])
 
     def discard(self, names: Iterable[str]) -> None:
-        """Take files away, soon."""
+        """Delete files, in the cleaner's thread."""
         self._cleaner.take(list(names))
 
     def _write_record(self, number: int, record: Mapping[str, Any]) -> None:
@@ -157,7 +158,7 @@ class Journal:
         return self.store.read(f"batches/{number}.{channel}") or b""
 
     def lengths(self, targets: Mapping[str, Target | None]) -> dict[str, int | None]:
-        """How long each of the targets is that is a file; for the record of the batch that comes next."""
+        """The length of each target that is a file, for the record of the next batch."""
         if not self.durable:
             return {}
         return {
@@ -165,9 +166,10 @@ class Journal:
         }
 
     def emit_again(self, number: int, channel: str, length: int | None, target: Target) -> None:
-        """Write what the last batch says, after a crash: to a file that had some length before it."""
+        """Write the output of the last batch again, after a crash. `length` is the length that a file had
+        before the batch; None if the target was no file."""
         if self._out.get(channel) == number:
-            return  # by this very process
+            return  # this process has written it
         data = self.said(number, channel)
         if length is None or not isinstance(target, FileTarget):
             self.emit(number, channel, data, target)
@@ -177,7 +179,7 @@ class Journal:
         target.flush()
 
     def emit(self, number: int, channel: str, data: bytes, target: Target) -> None:
-        """Write what a batch says to its target, but for the part that has gone out already."""
+        """Write the output of a batch to its target, without the part that has gone out already."""
         start = _COUNT.size * CHANNELS.index(channel)
         batch, out = _COUNT.unpack_from(self._emitted, start)
         out = out if batch == number else 0
@@ -198,7 +200,7 @@ class Journal:
 
 
 class Cleaner:
-    """Takes files out of a store, in a thread of its own: nobody has to wait for that."""
+    """Deletes files of a store in a thread of its own, so that no batch waits for it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -214,24 +216,24 @@ class Cleaner:
         self._names.put(names)
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Wait until the files that are to go are deleted, at most `_PATIENCE` seconds."""
         if self._thread is not None:
             self._names.put(None)
             self._thread.join(_PATIENCE)
 
     def _clean(self) -> None:
         while (names := self._names.get()) is not None:
-            with suppress(Exception):  # what stays is collected when the run starts again
+            with suppress(Exception):  # files that stay are collected when the run starts again
                 self._store.delete(names)
 
 
 def segments_of(record: Mapping[str, Any]) -> set[str]:
-    """The names of the segments that a record has."""
+    """The names of the segments in a record."""
     return {file["name"] for kept in record["segments"].values() for file in kept["files"]}
 
 
 class OutputFile:
-    """A file at the end of which answers are written. It can be cut back, unless it is a device or a pipe."""
+    """A file to which answers are appended. It can be cut back, unless it is a device or a pipe."""
 
     def __init__(self, path: Path, *, go_on: bool) -> None:
         self.path = path
@@ -239,7 +241,7 @@ class OutputFile:
 
     def write(self, data: bytes) -> int:
         left = memoryview(data)
-        while left:  # a file without a buffer may take only a part
+        while left:  # an unbuffered file may take only a part
             left = left[self._file.write(left) :]
         return len(data)
 

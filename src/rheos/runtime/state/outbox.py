@@ -1,10 +1,12 @@
-"""The outbox of a sink: answers that wait to be taken, each micro-batch a file of the state store.
+"""The outbox of a sink: the answers that the sink has not taken yet, one file of the
+state store for each batch.
 
     sinks/NAME/BATCH-ROWS-BYTES.arrow    the answers of a batch, written before the batch is done
-    sinks/NAME/notes.json                what the sink remembers, and how much it has of the first batch
+    sinks/NAME/notes.json                notes of the sink, and how many answers of the first batch it has
+    taken
 
-A file is deleted when its sink has taken all of it. So what is there after a crash is what the sink may not
-have, and nothing else. Files of a batch that was not done are deleted: the batch is evaluated again.
+A file is deleted when its sink has taken all its answers. So after a crash there are only files that the sink
+may not have. Files of a batch that was not done are deleted, because the batch is evaluated again.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _TAKEN = "taken"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A batch that waits; `since` when (seconds since 1970)."""
+    """A batch that waits for the sink, `since` a time (seconds since 1970)."""
 
     number: int
     rows: int
@@ -40,7 +42,7 @@ class Entry:
 
 
 class Outbox:
-    """The files of one sink. It is not safe for threads: whoever has it sees to that."""
+    """The files of one sink. The class is not thread-safe: its owner must hold a lock."""
 
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
@@ -53,7 +55,7 @@ class Outbox:
         return f"{self._folder}/notes.json"
 
     def entries(self) -> Iterator[Entry]:
-        """The batches that wait, in their order."""
+        """The batches that wait, in order."""
         for name, since in sorted(self.store.names(self._folder).items()):
             path = PurePosixPath(name)
             if path.suffix == ".arrow":
@@ -77,12 +79,12 @@ class Outbox:
         self.store.delete([entry.name(self._folder)])
 
     def taken(self, number: int) -> int:
-        """How many answers of a batch the sink has."""
+        """How many answers of a batch the sink has taken."""
         batch, count = self.notes.get(_TAKEN, (None, 0))
         return int(count) if batch == number else 0
 
     def take(self, number: int, count: int) -> None:
-        """Note that the sink has so many answers of a batch."""
+        """Note that the sink has taken so many answers of a batch."""
         self.note({**self.notes, _TAKEN: [number, count]})
 
     def note(self, content: dict[str, Any]) -> None:

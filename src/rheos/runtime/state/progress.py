@@ -1,8 +1,8 @@
-"""Progress: how far a stream has been read, and what of its chunks is accepted.
+"""Progress: how far a stream has been read, and which elements of its chunks are accepted.
 
 A stream has one or more partitions, each with its own order of arrival. The watermark of a partition is the
-highest time seen in it, less the lateness that is allowed; an element older than that at its arrival is late.
-Everything here is a pure function: a task can do it again, and does after a crash.
+highest time seen in it, less the allowed lateness. An element that is older than the watermark when it
+arrives is late. Everything here is a pure function, so a task can repeat it after a crash.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rheos.sources.times import FOREVER, NEVER, Microseconds
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """How far a partition has been read: `high` is the highest time seen, `line` the number of lines read of
-    the `place` (a file) it is at."""
+    """How far a partition has been read: `high` is the highest time seen, `place` the file that is being
+    read, and `line` the number of lines read of this file."""
 
     high: int = NEVER
     place: str = ""
@@ -30,7 +30,7 @@ class Partition:
     ended: bool = False
 
     def lines_before(self, chunk: Header) -> int:
-        """How many lines of its place come before a chunk."""
+        """How many lines of its file come before a chunk."""
         return 0 if chunk.first or chunk.place != self.place else self.line
 
     def moved(self, chunk: Header) -> Partition:
@@ -42,9 +42,9 @@ class Partition:
 class Progress:
     """How far a stream has been read; it can be written as JSON.
 
-    `complete` is the time up to which it has been taken to be complete: whatever was evaluated up to there is
-    final, so an element of then can no longer come in. The partitions that flow stay after it by themselves;
-    one that was idle, or that shows up only now, may not.
+    `complete` is the time up to which the stream was taken to be complete. Answers up to that time are final,
+    so an element with such a time is late. Partitions that flow always have a watermark after `complete`; a
+    partition that was idle, or that is new, may not.
     """
 
     partitions: Mapping[int, Partition] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Progress:
 
     @classmethod
     def of_json(cls, values: Mapping[str, Any]) -> Progress:
-        """Also what was written before streams had partitions."""
+        """The progress in a record. Records from before streams had partitions are read, too."""
         left = dict(values)
         if "partitions" not in left:
             only = Partition(*(left.pop(name) for name in ("high", "place", "line")))
@@ -83,7 +83,8 @@ class Progress:
         return self.partitions.get(number, Partition())
 
     def knowing(self, partitions: Iterable[int]) -> Progress:
-        """With these partitions, also those of which nothing has been read: the stream waits for them."""
+        """The progress with all of these partitions. The stream also waits for those of which nothing has
+        been read yet."""
         new = {number: Partition() for number in partitions if number not in self.partitions}
         return replace(self, partitions={**self.partitions, **new})
 
@@ -91,7 +92,7 @@ class Progress:
         return replace(self, ended=True)
 
     def moved(self, chunk: Header, late: int) -> Progress:
-        """How far the stream is after a chunk, of which so many elements were late for earlier chunks."""
+        """The progress after a chunk, of which `late` elements were late for earlier chunks."""
         ahead = sum(bad.kind == "ahead" for bad in chunk.bad)
         moved = self.partition(chunk.partition).moved(chunk)
         return replace(
@@ -105,25 +106,26 @@ class Progress:
         )
 
     def watermark(self, lateness: int, idle: Set[int] = frozenset()) -> int:
-        """The lowest watermark of the partitions that have not ended and are not idle; FOREVER if all have or
-        are, NEVER if none is known."""
+        """The lowest watermark of the partitions that have not ended and are not idle. FOREVER if all have
+        ended or are idle; NEVER if no partition is known."""
         flowing = (p for number, p in self.partitions.items() if not p.ended and number not in idle)
         low = min((partition.high for partition in flowing), default=FOREVER if self.partitions else NEVER)
         return low if low in (NEVER, FOREVER) else low - lateness
 
     def completed(self, until: int) -> Progress:
-        """Now that all up to a time was evaluated; FOREVER is up to the last element."""
+        """The progress after queries were evaluated up to a time; FOREVER means up to the last element."""
         return replace(self, complete=max(self.complete, self.high if until == FOREVER else until))
 
     def anew(self) -> Progress:
-        """With a clock that has not begun; what was counted stays."""
+        """The progress with a clock that starts again; the counts of elements stay."""
         partitions = {number: replace(p, high=NEVER) for number, p in self.partitions.items()}
         return replace(self, partitions=partitions, complete=NEVER)
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """What a stream could not use: where it was, what it was, and why; `kind` is `bad`, `late` or `ahead`."""
+    """A line or an element that a stream could not use: where it was, its text, and why it is refused. `kind`
+    is `bad`, `late` or `ahead`."""
 
     stream: str
     kind: str
@@ -137,8 +139,8 @@ class DeadLetter:
 
 
 class Arrival(NamedTuple):
-    """A chunk as it has come to the task that evaluates; `segment` is the name of its elements in the state
-    store, if they are there."""
+    """A chunk in the task that evaluates. `segment` is the name of the file with its elements in the state
+    store, if there is one."""
 
     header: Header
     elements: pa.Table
@@ -146,7 +148,8 @@ class Arrival(NamedTuple):
 
 
 class TakenIn(NamedTuple):
-    """What came of the chunks of a batch: of each, how many of its elements from the first on are late."""
+    """The result of taking in the chunks of a batch. `late` says, for each chunk, how many of its first
+    elements are late."""
 
     progress: Progress
     late: list[int]
@@ -154,7 +157,8 @@ class TakenIn(NamedTuple):
 
 
 def take_in(stream: str, arrivals: Sequence[Arrival], progress: Progress, lateness: int) -> TakenIn:
-    """Number the lines of chunks, sort out what is late for earlier ones, and go on from the progress."""
+    """Take in chunks: number their lines, find the elements that are late for earlier chunks, and compute the
+    progress after all of them."""
     found = TakenIn(progress, [], [])
     for arrival in arrivals:
         found = _take(stream, arrival, found, lateness)
@@ -168,7 +172,7 @@ def _take(stream: str, arrival: Arrival, taken: TakenIn, lateness: int) -> Taken
 
     def late(line: int, triple: tuple[str, ...], time: int, seen: int) -> DeadLetter:
         reason = _late(time, max(partition.high, seen), progress.complete, lateness)
-        number = before + line if line else 0  # a document has no lines
+        number = before + line if line else 0  # elements of a document have no line numbers
         return DeadLetter(stream, "late", header.place, number, triple_text(triple), reason)
 
     letters = [
@@ -189,8 +193,8 @@ def _take(stream: str, arrival: Arrival, taken: TakenIn, lateness: int) -> Taken
 
 
 def seen_before(times: Microseconds, turns: Microseconds, count: int) -> Microseconds:
-    """The highest time that came before each of the first so many elements, which are sorted by time; the
-    turns say in which order they came."""
+    """For each of the first `count` elements, the highest time that arrived before it. The elements are
+    sorted by time; `turns` are their positions in the order of arrival."""
     order = np.argsort(turns, kind="stable")
     seen = np.empty(len(times), np.int64)
     seen[order] = np.maximum.accumulate(np.concatenate(([NEVER], times[order])))[:-1]
@@ -199,7 +203,8 @@ def seen_before(times: Microseconds, turns: Microseconds, count: int) -> Microse
 
 
 def _late(time: int, high: int, complete: int, lateness: int) -> str:
-    """Why an element is late: for its own partition, or for the stream, which did not wait for that."""
+    """Why an element is late: for its own partition, or because the stream was complete
+    without this partition."""
     from rheos.answers.continuous import time_text
 
     told = f"late: its time is {time_text(time)}, the stream is already "

@@ -1,8 +1,8 @@
 """Segments: immutable Arrow files that hold the live elements of a stream.
 
-A segment is sorted by time. What is still live of it is a slice, so that nothing is ever written again: a
-batch adds segments, and forgets those of which no later instant can see anything. The driver knows only names
-and bounds.
+A segment is sorted by time. Its live elements are a slice, so no file is ever written again: a
+batch adds segments, and forgets those of which no later instant can see an element. The driver
+knows only names and bounds.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rheos.sources.times import NEVER
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The live rows of a file: how many after the first so many, and between which times; and how many graphs
-    these are, if not as many as rows."""
+    """The live rows of a file: `rows` rows after the first `skipped` ones, with times from `first` to `last`.
+    `graphs` is the number of graphs that they are, if it is not the number of rows."""
 
     name: str
     skipped: int
@@ -36,7 +36,7 @@ class Segment:
 
     @classmethod
     def of(cls, name: str, elements: pa.Table, skipped: int = 0) -> Segment:
-        """What is live of a file with these elements."""
+        """The segment of a file with these elements, without the first `skipped` of them."""
         times = elements.column("time")
         rows = len(times) - skipped
         if not rows:
@@ -46,17 +46,17 @@ class Segment:
 
     @property
     def count(self) -> int:
-        """How many graphs it has; a triple that came alone is one."""
+        """How many graphs it has; a triple that came alone counts as one."""
         return self.rows if self.graphs is None else self.graphs
 
     def elements(self, store: Store) -> pa.Table:
         table = store.table(self.name)
-        if "graph" not in table.column_names:  # of a checkpoint from before there were graphs
+        if "graph" not in table.column_names:  # the checkpoint is older than streams of graphs
             table = table.append_column("graph", pa.nulls(len(table), pa.string()))
         return table.select(LIVE.names).slice(self.skipped, self.rows)
 
     def since(self, time: int, store: Store) -> Segment:
-        """Without what is before a time."""
+        """The segment without the elements before a time."""
         if self.first >= time:
             return self
         if self.last < time:
@@ -71,8 +71,8 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The live elements of a stream, in order of arrival; `dropped` went before them, and `dropped_graphs`,
-    if not as many. It can be written as JSON."""
+    """The files of a stream's live elements, in order of arrival. `dropped` elements came before them, and
+    `dropped_graphs` graphs, if that is another number. It can be written as JSON."""
 
     dropped: int = 0
     files: tuple[Segment, ...] = ()
@@ -86,7 +86,7 @@ class Segments:
         return replace(self, files=(*self.files, *(file for file in more if file.rows)))
 
     def since(self, time: int, store: Store) -> Segments:
-        """Without what is before a time."""
+        """The segments without the elements before a time."""
         kept = tuple(file.since(time, store) for file in self.files)
         gone = self.rows - sum(file.rows for file in kept)
         count = sum(file.count for file in self.files) - sum(file.count for file in kept)
@@ -95,8 +95,9 @@ class Segments:
         return Segments(self.dropped + gone, tuple(file for file in kept if file.rows), dropped_graphs)
 
     def replaced(self, names: Set[str], by: Segment) -> Segments:
-        """With one file in the place of those with these names, which it was made of, in their order. Some of
-        what they had may be forgotten since then: that is the beginning of the new file, too."""
+        """The segments with one file in the place of the files with these names, from which it was
+        made. Elements of these that were dropped since then are at the beginning of the new file,
+        and are skipped there."""
         found = [file for file in self.files if file.name in names]
         if not found:
             return self
@@ -115,7 +116,7 @@ class Segments:
 
 
 def graphs_in(graph: pa.ChunkedArray) -> int | None:
-    """How many graphs begin in a column; None if as many as it has rows."""
+    """How many graphs begin in a column; None if it is the number of rows."""
     first = opening(graph)
     found = len(graph) if first is None else int(first.sum())
     return None if found == len(graph) else found
@@ -135,7 +136,8 @@ def save(elements: pa.Table, name: str, store: Store) -> Segment:
 
 
 def longest(found: Sequence[Segments]) -> Segments:
-    """Of the same stream as several tasks would keep it, what holds all that any of them needs."""
+    """Of the live segments that several tasks need of the same stream, those that have dropped the least:
+    they have all that any task needs."""
     return min(found, key=lambda segments: segments.dropped)
 
 

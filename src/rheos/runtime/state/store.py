@@ -1,8 +1,8 @@
 """The state store: named files on a file system that every machine of a run can reach.
 
-Segments, static tables, large answers and the journal are its files. All but the journal's are written once:
-so a name is enough to know the content, and each machine keeps what it has read on its own disk. Where the
-store is on this disk already, nothing is copied.
+Segments, static tables, large answers, the outboxes of sinks and the journal are its files. Tables are
+written only once, so a name stands for one content, and each machine can keep copies of the files that it has
+read on its own disk. If the store itself is on this disk, nothing is copied.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A folder of a file system, given by its URI; `durable` files are on the disk before anybody hears of
-    them. It is pickled on its way to the workers."""
+    """A folder of a file system, given by its URI. If it is `durable`, a write returns only when the file is
+    synced to the disk. A store is pickled on its way to the workers."""
 
     uri: str
     durable: bool = True
@@ -54,7 +54,7 @@ class Store:
                 _write_arrow(partial, table)
                 break
             except FileNotFoundError:
-                if attempt == 2:  # somebody took the folder away because it was empty, twice
+                if attempt == 2:  # somebody deleted the empty folder twice
                     raise
         if self.local is not None:
             if self.durable:
@@ -68,7 +68,7 @@ class Store:
         partial.replace(target)
 
     def table(self, name: str) -> pa.Table:
-        """The table of a name, mapped into memory from this machine's disk."""
+        """The table with a name, mapped into memory from this machine's disk."""
         key = self.uri, name
         with _lock:
             known = _tables.get(key)
@@ -82,7 +82,7 @@ class Store:
         return found
 
     def forget(self, names: Iterable[str]) -> None:
-        """Let go of tables on this machine; the store still has them."""
+        """Release tables, and this machine's copies of them; the store still has them."""
         for name in names:
             with _lock:
                 _tables.pop((self.uri, name), None)
@@ -97,7 +97,7 @@ class Store:
     # --- any file ------------------------------------------------------------------------------------
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, or another content for it: readers see the one or the other."""
+        """Write a file, or replace its content. Readers see either the old or the new content."""
         if self.local is not None:
             target = self.local / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ class Store:
         }
 
     def delete(self, names: Iterable[str]) -> None:
-        """Take files away; those that are not there do not matter."""
+        """Delete files; files that do not exist are ignored."""
         names = list(names)
         self.forget(names)
         if self.local is not None:
@@ -193,7 +193,7 @@ def _write_arrow(path: Path, table: pa.Table) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or what a folder lists, on the disk."""
+    """Sync a file, or the list of files of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
 """A micro-batch in a task: the queries of a group are evaluated one after another, each as far as its streams
 are complete.
 
-What it gives does not depend on where the input was cut into batches, nor on how the work is shared out.
+The answers do not depend on where the input was cut into batches, nor on how the work is shared out.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from rheos.sources.times import FOREVER, NEVER
 
 T = TypeVar("T")
 
-_MUCH = 0.25  # of the limit
+_MUCH = 0.25  # a new query that takes more than this part of the time limit ends the batch
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a query answered in a batch, how long that took, and how it was shared out: in how many shards, on
-    which executors."""
+    """What a query answered in a batch, how long that took, and how its work was shared out: in which way, in
+    how many shards, on which executors."""
 
     query: str
     answers: Answers
@@ -60,9 +60,10 @@ class Arrivals:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a batch. `buffers` are what is live after it, before anything is dropped. `late` are, for
-    each chunk of a stream, how many of its first elements are late. `derived` and `states` are what queries
-    made of streams, and what they keep. Elements before `needed` can be dropped, by stream."""
+    """The result of a batch. `buffers` are the live elements after it, before any are dropped. `late` says,
+    for each chunk of a stream, how many of its first elements are late. `derived` has the elements that
+    queries added to their streams, `states` what operators keep for the next batch. Of each stream, the
+    elements before the time `needed` can be dropped."""
 
     buffers: dict[str, Buffer]
     progress: dict[str, Progress] = field(default_factory=dict)
@@ -94,10 +95,11 @@ def evaluate(
     at_work: Callable[[Sequence[str]], None] = lambda names: None,
     cache: Cache | None = None,
 ) -> Outcome:
-    """Take in what arrived, and evaluate all queries as far as their streams are known.
+    """Take in the chunks that arrived, and evaluate all queries as far as their streams are complete.
 
-    `queries` are in the order of their streams, of which `read` come from outside; `connection` has the
-    static graphs and tables. `at_work` is told whose work begins. The cache has what was found before.
+    `queries` are in the order of their streams: each after those whose streams it reads. `read` are the
+    streams from outside. `connection` has the static graphs and tables. `at_work` is called with the names of
+    the queries whose evaluation begins. The cache has what operators found in earlier batches.
     """
     named = {stream for query in queries for stream in query.streams}
     made = {query.derived for query in queries if query.derived is not None}
@@ -129,8 +131,9 @@ def evaluate(
 
 @dataclass
 class MicroBatch:
-    """The evaluation of queries that are in the order of their streams. `known` says up to which time each
-    stream that flows is complete, and grows by those that the queries make."""
+    """The evaluation of queries in one batch. Each query comes after those whose streams it
+    reads. `known` says up to which time each stream that flows is complete; the streams that
+    queries make are added to it."""
 
     queries: Sequence[Registered]
     families: Sequence[Family]
@@ -166,12 +169,13 @@ class MicroBatch:
     # --- who is answered when --------------------------------------------------------------------------
 
     def all(self) -> None:
-        """Answer every query. What one does wrong stays its own: it is stopped, and the others go on.
+        """Answer every query. An error stops only the query that causes it; the others go on.
 
-        When a query has used up its time, those that have not been answered yet wait for the next batch: so a
-        batch takes hardly longer than the limit. New queries come last, as they may be the ones: one that
-        takes much of its time is the last of the batch, too. After a batch that was late they wait for one
-        more, so that nobody waits for two of them.
+        When a query has used up its time, the queries that have not been answered yet wait for the next
+        batch, so that a batch takes hardly longer than the limit of one query. New queries come last, because
+        nobody knows yet how long they take. A new query that takes much of its limit also ends the batch.
+        After a batch that took too long, new queries wait for one more batch, so that the other queries do
+        not wait for two slow ones in a row.
         """
         much = None if self.control.limit is None else self.control.limit * _MUCH
         for answer, together in self.units():
@@ -185,8 +189,8 @@ class MicroBatch:
                 self.over_time = True
 
     def units(self) -> Iterator[tuple[Callable[[Sequence[Registered]], None], Sequence[Registered]]]:
-        """The queries that are answered at once, and how: one, members of a family that see the same, or a
-        circle."""
+        """The queries that are answered together, and the method that answers them: a query by itself,
+        members of a family that have the same span, or the rules of a circle."""
         registered = {query.name: query for query in self.queries}
         done = set[str]()
         for component in self.in_order():
@@ -233,7 +237,7 @@ class MicroBatch:
         way = self.way(first, span)
         found = self.attempt(together, lambda: self.answers(together, span, way))
         if isinstance(found, ResourceError) and others:
-            # One of them takes the others with it: in the next batch each is answered by itself.
+            # One member used up the time or memory of all: in the next batch each is answered by itself.
             self.results.apart |= {query.name for query in together}
             self.defer(together)
         elif isinstance(found, Exception) and others:
@@ -249,15 +253,15 @@ class MicroBatch:
                 self.note(query, found.get(query.name), span, took, way)
 
     def way(self, query: Registered, span: Span) -> Way:
-        """How a query is shared out in this batch. All shards come to the same."""
+        """How the work of a query is shared out in this batch. All shards decide alike."""
         reads_made = any(stream not in self.results.progress for stream in query.streams)
         if self.share.of == 1 or reads_made or query.derived is not None or query.states:
-            return "one"  # what a query makes is seen in the same batch, so one task must have all of it
+            return "one"  # readers see the elements of a maker in the same batch: one task must have them all
         share = replace(self.share, by="time") if query.name in self.control.unmerged else self.share
         return share.way(query.operator, span, {s: self.bench.buffers[s] for s in query.streams})
 
     def answers(self, together: Sequence[Registered], span: Span, way: Way) -> Mapping[str, Answers]:
-        """What queries with the same span have to report in this shard, by name."""
+        """What queries with the same span report in this shard, by name."""
         operator = together[0].operator
         if way == "variable":
             due = operator.due(span.after, span.until)
@@ -274,7 +278,8 @@ class MicroBatch:
             return operator.answers(bench, together, mine)
 
     def circle(self, together: Sequence[Registered]) -> None:
-        """Answer the rules of a circle together. Their streams are complete as far as all the others are."""
+        """Answer the rules of a circle together. The streams that they make are complete as far as all the
+        other streams that they read."""
         began = time.perf_counter()
         spans = {query.name: self.span(query) for query in together}
         complete = [complete_for(query, self.known) for query in together]
@@ -294,7 +299,8 @@ class MicroBatch:
             self.fail(together, found)
             return
         if sharded and found.failure is not None:
-            # What others have derived until then is not known here: in the next batch one task does all.
+            # What other shards derived before the failure is not known here: in the next batch, one task
+            # does all the work.
             self.results.unmerged |= {query.name for query in together}
             self.defer(together)
             return
@@ -311,8 +317,8 @@ class MicroBatch:
                 self.known[query.derived] = known
 
     def shards_circle(self, together: Sequence[Registered]) -> bool:
-        """Whether each shard goes to the fixpoint with its part of the events. What it derives is then only a
-        part of a stream, so that nobody else may read that in the same batch."""
+        """Whether each shard computes the fixpoint of its own part of the events. A shard then derives only a
+        part of each stream, so no query outside the circle may read these streams in the same batch."""
         names = {query.name for query in together}
         made = {query.derived for query in together}
         if names & self.control.unmerged:
@@ -324,10 +330,10 @@ class MicroBatch:
         return self.share.pays(live) and together[0].operator.can_shard_circle(together)
 
     def attempt(self, together: Sequence[Registered], work: Callable[[], T]) -> T | Exception:
-        """Do the work of some queries, or say what went wrong."""
+        """Do the work of some queries: its result, or the error that it raised."""
         names = [query.name for query in together]
         stopped = next((self.control.stopped[name] for name in names if name in self.control.stopped), None)
-        if stopped is not None:  # the process that was doing this came to an end
+        if stopped is not None:  # the process that evaluated them was ended
             self.over_time = True
             return ResourceError(stopped)
         self.at_work(names)
@@ -350,7 +356,7 @@ class MicroBatch:
     def note(
         self, query: Registered, answers: Answers | None, span: Span, milliseconds: float, way: Way
     ) -> None:
-        """Take down what a query answered, and how far it has come."""
+        """Note what a query answered, and up to which time it was evaluated."""
         if answers is not None and len(answers.instants):
             self.results.reports.append(Report(query.name, answers, milliseconds, way))
             if query.derived is not None and len(answers.rows):
@@ -362,12 +368,12 @@ class MicroBatch:
         pass_on(query, self.known)
 
     def derive(self, stream: str, elements: pa.Table) -> None:
-        """Add to a stream what a query made of it."""
+        """Add to a derived stream the elements that its query made."""
         self.results.derived[stream] = elements
         self.results.buffers[stream] = self.results.buffers[stream].with_more([elements])
 
     def fail(self, together: Sequence[Registered], error: Exception) -> None:
-        """Take down that queries cannot go on. What they make is complete no further than it was."""
+        """Note that queries cannot go on. The streams that they make are complete no further than before."""
         reason = str(error).strip() or type(error).__name__
         if not isinstance(error, RheosError):
             reason = f"{type(error).__name__}: {reason}"
@@ -387,7 +393,8 @@ class MicroBatch:
                 self.known[query.derived] = reached
 
     def span(self, query: Registered, known: dict[Hashable, Span] | None = None) -> Span:
-        """What a query is evaluated on; `known` are the spans of its family by what they depend on."""
+        """The span that a query is evaluated on. `known` are the spans of its family that were computed
+        before, by what a span depends on."""
         after = self.control.reached.get(query.name, NEVER)
         seen_after = self.control.seen_after.get(query.name, {})
         if known is None:
@@ -407,17 +414,19 @@ class MicroBatch:
         before = {stream: self.count(stream, moment) for stream, moment in seen_after.items()}
         until = until_of(query, self.known, buffers, self.results.progress, after, before, made)
         if query.operator.family is not None:
-            # What is not there any more cannot be seen: so the queries of a family meet again after a while.
+            # Where all elements that came before a query are dropped, their number does not matter any more.
+            # Without it, the spans of a family become equal, and its queries are evaluated together again.
             before = {
                 stream: count for stream, count in before.items() if count.triples > buffers[stream].dropped
             }
         over = query.operator.late and self.is_over(query)
-        # What is known late is reported after the last element of all.
+        # When all streams have ended, a `late` operator reports the rest one microsecond after the last
+        # element.
         return Span(after, until + over, tuple(sorted(before.items())), over)
 
     def count(self, stream: str, moment: int) -> Count:
-        """How many elements of a stream there were up to a moment. From what is live that can be told only as
-        long as no later one has been dropped."""
+        """How many elements of a stream there were up to a moment. The live elements tell that only as long
+        as no later element has been dropped; after that, the count in `control` does."""
         known = self.control.counts.get(stream, {}).get(moment)
         buffer = self.results.buffers[stream]
         return known or Count(buffer.up_to(moment), buffer.graphs_up_to(moment))
@@ -434,11 +443,11 @@ class MicroBatch:
         return self.results.progress[stream].ended or stream in self.control.ended
 
     def find_needed(self) -> None:
-        """Find out from which time on the elements of each stream can still be seen by one of the queries."""
+        """Find out from which time on some query can still see the elements of each stream."""
         queries = [query for query in self.queries if query.name not in self.results.failures]
         states = {name for query in self.queries for name in query.states}
         placed = {stream: self.bench.elements[stream] for stream in self.results.buffers.keys() - states}
-        # Queries that look through the same windows and are equally far need the same.
+        # Queries that look through the same windows and are equally far need the same elements.
         needs = {
             (
                 query.operator.sees,
@@ -457,7 +466,7 @@ class MicroBatch:
             self.results.needed[stream] = FOREVER if first is None else times[first].as_py()
 
     def remember(self) -> None:
-        """Take down how many elements came before queries that count them, as soon as no more of these can
+        """Note how many elements came before a query that counts elements, as soon as no more of them can
         come."""
         for query in self.queries:
             for stream, moment in self.control.seen_after.get(query.name, {}).items():
@@ -465,14 +474,15 @@ class MicroBatch:
                     self.results.counts.setdefault(stream, {})[moment] = self.count(stream, moment)
 
     def before(self, query: Registered) -> dict[str, Count]:
-        """What of each stream came before a query."""
+        """How many elements of each stream came before a query was registered."""
         seen_after = self.control.seen_after.get(query.name, {})
         return {stream: self.count(stream, moment) for stream, moment in seen_after.items()}
 
 
 def elements_of(rows: pa.Table, times: int, *, graphs: bool = False) -> pa.Table:
-    """The triples that a query answered as elements, stamped with their instants, or with their intervals; so
-    many columns of times stand before the terms. They are `graphs`, one for each instant, or come alone."""
+    """The triples that a query answered, as elements that have the instants or intervals of the answers as
+    their times. `times` is the number of columns before the terms. With `graphs`, the triples of an instant
+    become one graph; otherwise each triple comes alone."""
     graph = pa.nulls(len(rows), pa.string())
     if graphs and len(rows):
         instants = np.unique(rows.column(0).to_numpy(), return_inverse=True)[1]

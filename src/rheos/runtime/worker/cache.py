@@ -1,7 +1,7 @@
 """The cache of a worker: what operators keep between micro-batches, so that they need not find it again.
 
-Nothing depends on it. What is not there, because the worker is new or static data have changed, is made again
-from the live elements.
+Answers do not depend on it. Where the cache has nothing, because the worker is new or static data have
+changed, operators compute it again from the live elements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.links import Index
 from rheos.runtime.worker.plans import Plans
 
-# Fewer live elements than this are evaluated as quickly without.
+# With fewer live elements than this, an evaluation without the cache is as quick.
 LEAST_LIVE = 20_000
-# Where more than this part of what is live is new, there is little to gain.
+# If more than this part of the live elements is new, the cache saves little.
 MOST_NEW = 0.25
 
 
@@ -32,7 +32,8 @@ class Tabled(Protocol):
 
 @dataclass
 class Cache:
-    """What is kept for queries and of streams, by their names. If `always`, also where it does not pay."""
+    """What is kept for queries and for streams, by their names. With `always`, the cache is also used where
+    it saves no time."""
 
     connection: duckdb.DuckDBPyConnection
     always: bool = False
@@ -46,7 +47,7 @@ class Cache:
         self.plans = Plans(self.connection, at_once=self.always)
 
     def begin(self, run: str, queries: Collection[str]) -> None:
-        """Begin a batch of a run with these queries: forget all others."""
+        """Begin a batch of a run with these queries, and forget all other queries and runs."""
         if run != self.run:
             self.streams.clear()
             self.indexes.clear()
@@ -67,21 +68,21 @@ class Cache:
             self.forget(name)
 
     def forget_stream(self, stream: str) -> None:
-        """Forget what is known of the elements of a stream."""
+        """Forget what was kept for the elements of a stream."""
         self.streams.pop(stream, None)
         self.indexes.pop(stream, None)
 
     def index(self, stream: str) -> Index:
-        """Where terms stand in the elements of a stream."""
+        """The indexes of the terms of a stream's elements."""
         return self.indexes.setdefault(stream, Index())
 
     def pays(self, buffers: Mapping[str, Buffer], span: Span) -> bool:
-        """Whether it pays to keep what a query finds in a span of these streams."""
+        """Whether a query should keep what it finds in a span of these streams."""
         return self.always or worth_keeping(buffers, span)
 
 
 def worth_keeping(buffers: Mapping[str, Buffer], span: Span) -> bool:
-    """Whether so much is live, and so little of it new, that it pays to keep what was found before."""
+    """Whether so many elements are live, and so few of them new, that the cache saves time."""
     live = sum(len(buffer.elements) for buffer in buffers.values())
     new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
     return live >= LEAST_LIVE and new <= live * MOST_NEW

@@ -1,4 +1,4 @@
-"""The clock: up to which time streams are complete, and queries can be evaluated."""
+"""The clock: up to which time streams are complete, and up to which time queries can be evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rheos.sources.times import FOREVER, NEVER
 
 
 def complete(progress: Mapping[str, Progress], control: Control) -> dict[str, int]:
-    """Up to which time each of these streams from outside is complete: its watermark is after it."""
+    """Up to which time each of these streams from outside is complete: its watermark is after that time."""
     return {stream: _complete(stream, found, control) for stream, found in progress.items()}
 
 
@@ -27,18 +27,19 @@ def _complete(stream: str, found: Progress, control: Control) -> int:
         if name == stream and found.partition(number) == before.partition(number)
     }
     watermark = found.watermark(control.lateness.get(stream, 0), idle)
-    # A partition that is no longer idle may be behind the others; what is complete stays so.
+    # A partition that was idle and flows again may have a lower watermark. The stream stays complete up to
+    # the time of before, since answers up to there are final.
     return FOREVER if watermark == FOREVER else max(watermark - 1, found.complete)
 
 
 def complete_for(query: Registered, known: Mapping[str, int]) -> int | None:
-    """Up to which time all the streams of a query are complete. One that is not known has a maker that was
-    stopped, and is not waited for; None if none is known."""
+    """Up to which time all the streams of a query are complete. A stream that is not in `known` has a maker
+    that was stopped, and the query does not wait for it. None if no stream is in `known`."""
     return min((known[stream] for stream in query.streams & known.keys()), default=None)
 
 
 def pass_on(query: Registered, known: dict[str, int]) -> None:
-    """The stream that a query makes is complete as far as those that it reads."""
+    """Note that the stream that a query makes is complete as far as the streams that it reads."""
     until = complete_for(query, known)
     if query.derived is not None and until is not None:
         known[query.derived] = until
@@ -53,11 +54,11 @@ def until_of(
     before: Mapping[str, Count],
     made: Mapping[str, int],
 ) -> int:
-    """The time up to which a query can be evaluated: where its streams are complete, or if they all have
-    ended, where its clock stops. Without any stream that flows it stays where it is.
+    """The time up to which a query can be evaluated: up to where its streams are complete or, if all have
+    ended, up to where its clock stops. If none of its streams flows, the time does not advance.
 
     `made` says how far the makers of its derived streams have been evaluated. These streams are complete up
-    to there, whether or not anything was found, and whether or not they have ended since.
+    to there, whether or not the makers found anything, and whether or not the streams have ended since.
     """
     until = complete_for(query, known)
     if until is None:
@@ -70,8 +71,8 @@ def until_of(
 
 
 def end_of(stream: str, held: Buffer, progress: Mapping[str, Progress], before: Count | None) -> End | None:
-    """The end of a stream, as a query sees it; of a derived one, that of what is still held of it: what was
-    before has been seen by all its readers."""
+    """The end of a stream, as a query sees it. For a derived stream only the live elements count: all readers
+    have seen the elements that were dropped."""
     last = progress[stream].high if stream in progress else held.last
     if last == NEVER:
         return None

@@ -1,6 +1,6 @@
-"""The process from which Spark forks its Python workers: it has imported what all of them need.
+"""The process from which Spark forks its Python workers. It has imported the modules that all of them need.
 
-Otherwise each worker would import it when its first task comes, one after another, before the first answer.
+Otherwise each worker would import them with its first task, and delay the first answers.
 """
 
 from __future__ import annotations

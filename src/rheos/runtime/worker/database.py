@@ -22,26 +22,26 @@ from rheos.sql.epsparql import EPSparqlStatement
 from rheos.sql.functions import hashes
 from rheos.sql.relation import KNOWN, OCCURRENCE
 
-# DuckDB takes what comes from Arrow for few rows, and looks at all instants to spread one over them. Up to so
-# many instants nothing is quicker; above, it is told to sort both.
+# DuckDB assumes that Arrow tables have few rows, so it compares each row with every instant (nested loops).
+# Up to so many instants that is the quickest way; above, these settings make DuckDB sort both sides.
 FEW_INSTANTS = 200
 SORTING = {"nested_loop_join_threshold": "0", "merge_join_threshold": "0"}
-# It also lifts filters above expressions, which then are computed for what the filter drops.
+# DuckDB also pulls filters up above expressions, which are then computed even for rows that the filter drops.
 DETECTING = {**SORTING, "disabled_optimizers": "'filter_pullup'"}
 UNKNOWN_FILTER = "Pushdown Filter Type"
 AS_WRITTEN = {"disabled_optimizers": "'join_order'"}
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
-# What changes the tables that all cursors have, for which plans were made.
+# Statements that change tables of the catalog, which all cursors share. Plans made before are invalid then.
 CHANGES = re.compile(r"CREATE (OR REPLACE )?TABLE\b|DROP TABLE\b")
 _WORD = re.compile(r"\w+")
 
 
 def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks: bool = False) -> pa.Table:
-    """An answer with its own names and types: numbers, then terms or, of ASK, whether there is one.
+    """An answer with the right names and types: columns of times, then terms or, for ASK, a boolean.
 
-    What an engine gives depends on what it knows: a column that is always NULL may come as a number. Tables
-    of the same query are put together, so they must not differ.
+    An engine may give a column that is always NULL another type. Tables of the same query are concatenated,
+    so their types must not differ.
     """
     terms = pa.bool_() if asks else pa.string()
     kinds = [pa.int64()] * len(times) + [terms] * len(columns)
@@ -52,9 +52,10 @@ def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks:
 
 
 class Database:
-    """A cursor of a DuckDB database; what is made in it is gone when the cursor is closed.
+    """A cursor of a DuckDB database. Temporary tables and views are gone when the cursor is closed.
 
-    It has views and tables of Arrow when a statement reads them that is not a plan's.
+    `view` and `put` only note a view or an Arrow table. The cursor gets it when a statement
+    without a plan reads it.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Database:
         self._tables: dict[str, pa.Table] = {}
         self._views: dict[str, str] = {}
         self._made: set[str] = set()
-        self._there: dict[str, pa.Table | str] = {}  # what the cursor has
+        self._there: dict[str, pa.Table | str] = {}  # the tables, and texts of views, that the cursor has
 
     def make(self, name: str, sql: str) -> None:
         self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
@@ -81,7 +82,7 @@ class Database:
         self._tables[name] = table
 
     def can_plan(self, table: pa.Table) -> bool:
-        """Whether plans can read a table, so that a copy of it would be of no use."""
+        """Whether plans can read a table. They copy it themselves, so no other copy is needed."""
         return self.plans is not None and len(table) <= MOST_ROWS
 
     def ask(self, sql: str, settings: Mapping[str, str] = NO_SETTINGS) -> pa.Table:
@@ -113,7 +114,7 @@ class Database:
         return typed(rows, ("member", "instant", "at"), statement.columns, asks=statement.asks)
 
     def nothing_new(self, statement: CqelsStatement) -> pa.Table:
-        """The same, if there are no ticks."""
+        """The answer of `new` if there are no ticks: no rows."""
         names = ("member", "instant", "at", *(f"c{at}" for at, _ in enumerate(statement.columns)))
         return typed(
             pa.table({name: pa.nulls(0) for name in names}), names[:3], statement.columns, asks=statement.asks
@@ -125,7 +126,7 @@ class Database:
         return typed(rows, times, statement.columns, asks=statement.asks)
 
     def make_solutions(self, name: str, statement: EPSparqlStatement) -> None:
-        """The same as a table, in any order."""
+        """Make a table of the rows that `solutions` would give, in any order."""
         columns = ", ".join([*OCCURRENCE[::-1], *statement.columns])
         settings = DETECTING | ({"disabled_optimizers": f"'{SIMPLY}'"} if many_joins(statement.sql) else {})
         with self.set(statement.sql, settings):
@@ -137,14 +138,14 @@ class Database:
         except EvaluationError as error:
             if UNKNOWN_FILTER not in str(error):
                 raise
-        # A join may tell the scan of the other side what to look for, in a way that Arrow does not know.
+        # A join can push a filter down to the scan of its other side that Arrow scans do not support.
         known = settings.get("disabled_optimizers", "''").strip("'")
         without = f"'{','.join(filter(None, (known, 'join_filter_pushdown')))}'"
         return self.ask(sql, {**settings, "disabled_optimizers": without})
 
     @contextmanager
     def set(self, sql: str, settings: Mapping[str, str]) -> Iterator[None]:
-        """Have what a statement needs while it runs."""
+        """Have the settings and functions that a statement needs, while it runs."""
         if "rheos_sha" in sql:
             hashes.register(self.cursor)
         for name, value in settings.items():
@@ -163,7 +164,8 @@ class Database:
         return run(self.cursor, sql)
 
     def _read(self, sql: str) -> dict[str, None]:
-        """The names that a statement reads, through views too: each after those that it is made from."""
+        """The names of tables and views that a statement reads, directly or through views. A view stands
+        after the names that it reads."""
         found = dict[str, None]()
         looked_at = set[str]()
 
@@ -181,7 +183,7 @@ class Database:
         return found
 
     def _show(self, name: str) -> None:
-        """Have a view or a table of Arrow in the cursor."""
+        """Create a view, or register an Arrow table, in the cursor, unless the cursor has it already."""
         there = self._there.get(name)
         if name in self._views:
             wanted = self._views[name]

@@ -1,7 +1,7 @@
-"""What elements entail: adds to elements all the triples that they entail.
+"""Entailment of elements: adds to elements all the triples that they entail.
 
-A join with a table of derivations that the driver has made of the schema, and that holds only what the query
-can match. Where that is empty, nothing is done.
+It is a join with a table of derivations. The driver makes this table from the schema, with only those
+derivations that the query can match.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ ENTAILING = "entailing"
 
 @dataclass(frozen=True, slots=True)
 class Entailed:
-    """Triples (s, p, o) of elements: their own and, after all of these, what they entail; and for each the
-    number of its element. Of the triples of an element none is there twice."""
+    """Triples (s, p, o): first those of the elements themselves, then those that they entail. `element` has,
+    for each triple, the row number of its element. No triple of an element is there twice."""
 
     triples: pa.Table
     element: Times
 
 
-# Elements (s, p, o) with what they entail.
+# A function that takes elements (s, p, o) and adds the triples that they entail.
 Entail = Callable[[pa.Table], Entailed]
 
 
 def entail_with(derivations: str, ask: Callable[[pa.Table, str], pa.Table]) -> Entail:
-    """The same, by a table of derivations; `ask` answers a statement about a table that it is given, and that
-    the statement calls `entailing`."""
+    """The function that adds entailed triples, by a table of derivations. `ask` runs a statement on a table,
+    which the statement calls `entailing`."""
     statement = derived_sql(ENTAILING, derivations, ("element",), distinct=True)
 
     def entail(elements: pa.Table) -> Entailed:
@@ -49,7 +49,7 @@ def entail_with(derivations: str, ask: Callable[[pa.Table, str], pa.Table]) -> E
 
 
 def entail_in(database: Database, derivations: str) -> Entail:
-    """By a table that a database in this process has."""
+    """The function that adds entailed triples, by a table of derivations in a database of this process."""
 
     def ask(elements: pa.Table, statement: str) -> pa.Table:
         database.put(ENTAILING, elements)

@@ -1,7 +1,8 @@
-"""Links: where terms stand in the live elements of a stream, so that the partners of new elements in a join
-are found without a pass over all that is live.
+"""Links: indexes of the terms of a stream's live elements. They give the elements that can be joined with a
+new one, without a pass over all live elements.
 
-A worker remembers hashes in sorted runs: a look-up takes the logarithm of what is live.
+A worker keeps the hashes of terms in sorted runs, so the time of a look-up grows with the logarithm of the
+number of live elements. The place of an element is its number in the stream.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class Run(NamedTuple):
-    """The hashes of elements in order and, for equal ones in the order of the stream, their places."""
+    """Hashes of elements in ascending order, and the places of the elements; equal hashes are in the order of
+    the stream."""
 
     hashes: Hashes
     places: Times
@@ -36,7 +38,7 @@ class Run(NamedTuple):
         return places
 
     def all(self, hashes: Hashes) -> Times:
-        """The places of all elements with one of these hashes, which are all different."""
+        """The places of all elements with one of these hashes; no hash may be given twice."""
         first, end = (np.searchsorted(self.hashes, hashes, side=side) for side in ("left", "right"))
         counts = end - first
         before = np.cumsum(counts) - counts
@@ -51,13 +53,13 @@ class Run(NamedTuple):
 
 @dataclass
 class Runs:
-    """The hashes of live elements in sorted runs, the later ones with the later places."""
+    """The hashes of live elements in sorted runs; later runs have later places."""
 
     runs: list[Run] = field(default_factory=list)
 
     def add(self, run: Run, first: int) -> None:
-        """Add a run. Runs of about the same size become one, so that there are few; what is before the place
-        `first` is forgotten then."""
+        """Add a run. Runs of about the same size are merged, so that there are few. A merge leaves out
+        elements before the place `first`."""
         self.runs.append(run)
         while len(self.runs) > 1 and len(self.runs[-2].hashes) < 2 * len(self.runs[-1].hashes):
             later, earlier = self.runs.pop(), self.runs.pop()
@@ -84,14 +86,16 @@ class Runs:
 
 @dataclass
 class Ends:
-    """Where terms are the subject or the object of an element, up to the place `last`: by hashes of terms."""
+    """An index of the subjects or of the objects of elements, up to the element with the place `last`: from
+    the hash of a term to the places of elements. Here `place` is the column, s or o."""
 
     place: str
     last: int = 0
     runs: Runs = field(default_factory=Runs)
 
     def take_in(self, elements: pa.Table, first: int, last: int, database: Database) -> None:
-        """Look at the elements that have come since; `first` is the place of the first that is live."""
+        """Add the elements that have come since the last call; `first` is the place of the
+        first live element."""
         begin = max(0, self.last + 1 - first)
         if last - first + 1 > begin:
             new = elements.slice(begin, last - first + 1 - begin)
@@ -101,21 +105,22 @@ class Ends:
             self.last = last
 
     def linked(self, terms: Hashes, first: int) -> Times:
-        """The places of live elements that have one of the terms there."""
+        """The places of live elements that have one of the terms in the indexed column."""
         found = np.unique(self.runs.all(terms))
         return found[found >= first]
 
 
 @dataclass
 class Index:
-    """The terms of the live elements of a stream, by the place (s or o) that was asked for."""
+    """The indexes of a stream's live elements, one for each column (s or o) that was asked for."""
 
     ends: dict[str, Ends] = field(default_factory=dict)
 
     def rows(
         self, terms: Mapping[str, Hashes], elements: pa.Table, begin: int, end: int, database: Database
     ) -> pa.Table:
-        """Of some rows of the live elements those that have one of the terms in its place."""
+        """Of the rows from `begin` to `end` of the live elements, those that have one of the given terms in
+        the column for which it is given."""
         first = first_place(elements)
         found = [np.empty(0, np.int64)]
         for place, wanted in terms.items():
@@ -127,7 +132,8 @@ class Index:
 
 
 def terms_of(links: Links, new: Iterable[pa.Table], database: Database) -> dict[str, Hashes]:
-    """What an element that is not new must have as subject, or as object, to be linked to a new one."""
+    """The terms, by column, of which an old element must have one to be linked to a new
+    element: as hashes."""
     wanted: dict[str, list[Hashes]] = {}
     for elements in new:
         for place, other in links:
@@ -149,13 +155,13 @@ def hashes_of(elements: pa.Table, columns: Sequence[str], database: Database) ->
 
 
 def up_to(elements: pa.Table, time: int) -> int:
-    """How many elements are not after a time."""
+    """The number of elements at or before a time."""
     times = elements.column("time")
     return bisect_right(range(len(times)), time, key=lambda at: times[at].as_py())
 
 
 def rows_at(elements: pa.Table, rows: Times) -> pa.Table:
-    """Some rows of a table in many pieces, without putting the pieces together."""
+    """The rows of a table with these numbers. The table may be in many pieces, which are not put together."""
     order = np.argsort(rows, kind="stable")
     chosen, parts, begin = rows[order], list[pa.RecordBatch](), 0
     for piece in elements.to_batches():

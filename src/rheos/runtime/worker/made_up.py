@@ -17,7 +17,7 @@ _STAND_INS = ("<urn:rheos:s>", "<urn:rheos:p>", '"1"^^<http://www.w3.org/2001/XM
 
 
 def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
-    """An element for each pattern, so many microseconds after the one before."""
+    """An element for each pattern, each `apart` microseconds after the one before."""
     rows = [
         [
             term.term if isinstance(term, Constant) else other
@@ -32,18 +32,18 @@ def made_up(patterns: Iterable[TriplePattern], apart: int = 1) -> pa.Table:
 
 
 def different(patterns: Iterable[TriplePattern]) -> list[TriplePattern]:
-    """One of the patterns for each element that would be made up for them. In a bag, copies of an element
-    would be multiplied with one another: four copies that match sixteen patterns are 4^16 solutions."""
+    """Of the patterns, one for each different made-up element. In a bag, copies of an element multiply: four
+    copies that match sixteen patterns are 4^16 solutions."""
     shapes = {tuple(t.term if isinstance(t, Constant) else None for t in p.terms): p for p in patterns}
     return list(shapes.values())
 
 
 def stand_ins(connection: duckdb.DuckDBPyConnection, parts: Iterable[Part]) -> dict[str, Size]:
-    """Tables with one row in the place of those of static data; their sizes."""
+    """Make tables with one made-up row each, in the place of the tables of static data; their sizes."""
     found = {}
     for part in parts:
         if isinstance(part, Derivations):
-            continue  # what is not there entails nothing
+            continue  # without a table of derivations, nothing is entailed
         columns = ", ".join(f"'{_STAND_INS[0]}' AS c{at}" for at in range(1, len(part.variables) + 1))
         connection.execute(f"CREATE TABLE {part.table} AS SELECT {columns or '1 AS unit'}")
         found[part.table] = Size(1, dict.fromkeys(part.variables, 1.0))

@@ -5,8 +5,8 @@ window. So a statement that is asked for a second time is prepared. The views th
 The tables that it reads are filled anew each time. DuckDB's catalog stays as it is, because DuckDB would plan
 again after a change of that.
 
-DuckDB 1.5 uses statistics of tables for its plans, also where the rows are others when a plan is run. Rows
-would be missing then. So plans are made without statistics, as in later versions.
+DuckDB 1.5 plans with statistics of the rows that a table has at the moment. When the plan runs on other rows,
+some of these would be missing from the answer. So plans are made without statistics, as in later versions.
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-# Of larger tables, a copy takes longer than a plan.
+# To copy a table with more rows takes longer than to plan the statement again.
 MOST_ROWS = 50_000
-# So many plans are kept, and so many statements remembered that were asked for once.
+# So many plans are kept, and so many statements are remembered that were asked for only once.
 MOST_PLANS = 2000
 MOST_NEW = 500
-# After so many rows were deleted, DuckDB is told to let go of them.
+# After so many deleted rows, a CHECKPOINT makes DuckDB release their memory.
 DELETED_ROWS = 1_000_000
-# Smaller tables are compared with the one before: queries may read the same instants.
+# A table with at most so many rows is compared with the one before it, and not copied if they are equal:
+# several queries may read the same instants.
 FEW_ROWS = 100
-# What plans are made without: what depends on rows, and what Arrow's tables cannot be asked.
+# Optimisers that are switched off for plans: one depends on the rows of the moment, the other makes filters
+# that scans of Arrow tables do not know.
 WITHOUT = ("statistics_propagation", "join_filter_pushdown")
-# What DuckDB replaces by a value when it plans, or has only in the cursor of a batch.
+# Statements with these words get no plan. DuckDB replaces the first two by a value when it plans; the
+# function exists only in the cursor of a batch.
 _OF_ITS_TIME = ("getvariable(", "now()", "rheos_sha")
-# The operators of DuckDB that can be run again, as a test tries. IE_JOIN fails, and DuckDB with it.
+# The operators of DuckDB that can run a second time; a test tries each. IE_JOIN cannot: it fails, and the
+# whole database with it.
 REPEATABLE = frozenset(
     [
         "BLOCKWISE_NL_JOIN",
@@ -75,8 +79,8 @@ Key = tuple[object, ...]
 
 @dataclass
 class Given:
-    """What DuckDB reads when it fills a table. It does not know the cursor, which keeps it alive: in a circle
-    with DuckDB nothing is ever let go of."""
+    """The Arrow table from which DuckDB fills a table of a plan. The cursor refers to this object, so the
+    object must not refer to the cursor: Python cannot free circles of references that go through DuckDB."""
 
     table: pa.Table
 
@@ -85,7 +89,7 @@ class Given:
 
 
 class Rows:
-    """A table that plans read."""
+    """A table of DuckDB that plans read, and that is filled with other rows for each batch."""
 
     def __init__(self, name: str, table: pa.Table, cursor: duckdb.DuckDBPyConnection) -> None:
         self.name = name
@@ -98,7 +102,7 @@ class Rows:
         cursor.execute(f"PREPARE fill_{name} AS INSERT INTO {name} SELECT * FROM given_{name}")
 
     def fill(self, table: pa.Table) -> int:
-        """Have the rows of a table, in the place of others: how many these were."""
+        """Replace the rows by those of a table; the number of rows that were deleted."""
         before, self.filled = self.filled, None
         if before is not table and not (
             before is not None and len(before) == len(table) <= FEW_ROWS and before.equals(table)
@@ -113,7 +117,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A prepared statement, and what it reads by the names that statements give to tables."""
+    """A prepared statement, and the tables that it reads, by their names in the original statement."""
 
     name: str
     rows: Mapping[str, Rows]
@@ -121,12 +125,13 @@ class Plan:
 
 @dataclass
 class Plans:
-    """The plans of a worker's database. If `at_once`, a statement is prepared when it is first asked for."""
+    """The plans of a worker's database. With `at_once`, a statement is prepared when it is asked for the
+    first time, not the second."""
 
     connection: duckdb.DuckDBPyConnection
     at_once: bool = False
-    _known: dict[Key, Plan | Literal["unfit"]] = field(default_factory=dict)  # or it cannot be prepared
-    _new: dict[Key, None] = field(default_factory=dict)  # asked for once, the last ones at the end
+    _known: dict[Key, Plan | Literal["unfit"]] = field(default_factory=dict)  # unfit: it cannot be prepared
+    _new: dict[Key, None] = field(default_factory=dict)  # asked for once; the latest are at the end
     _rows: dict[tuple[str, pa.Schema], Rows] = field(default_factory=dict)
     _made: int = 0
     _deleted: int = 0
@@ -151,7 +156,7 @@ class Plans:
         views: Mapping[str, str],
     ) -> pa.Table | None:
         """The rows of a statement that reads these tables and views; None if there is no plan for it. A view
-        comes after those that it is made from."""
+        stands after the views that it reads."""
         if any(len(table) > MOST_ROWS for table in tables.values()):
             return None
         schemas = sorted(((name, table.schema) for name, table in tables.items()), key=itemgetter(0))
@@ -166,11 +171,11 @@ class Plans:
         except duckdb.InterruptException:
             raise
         except duckdb.Error:
-            self._known[key] = "unfit"  # it may still run as it is, or say what is wrong
+            self._known[key] = "unfit"  # run without a plan it may succeed, or give a better error
             return None
 
     def _comes_again(self, key: Key) -> bool:
-        """Whether a statement is worth being prepared."""
+        """Whether a statement should be prepared: because it is asked for again, or `at_once`."""
         if self.at_once or key in self._new:
             self._new.pop(key, None)
             if len(self._known) >= MOST_PLANS:
@@ -224,7 +229,7 @@ class Plans:
 
 
 def operators(cursor: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
-    """The operators of the plan that DuckDB has for a statement."""
+    """The names of the operators in the plan that DuckDB makes for a statement."""
     ((_, explained),) = cursor.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
     found, left = set[str](), json.loads(explained)
     while left:
@@ -235,7 +240,7 @@ def operators(cursor: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
 
 
 def with_views(sql: str, views: Mapping[str, str]) -> str:
-    """A statement with all the views that it reads."""
+    """A statement that defines the views that it reads itself, in a WITH clause."""
     if not views:
         return sql
     own = _BEGIN.match(sql)

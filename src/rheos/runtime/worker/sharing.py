@@ -1,7 +1,7 @@
-"""Shares: which part of a query's work in a micro-batch is that of one task among several.
+"""Shares: which part of a query's work in a micro-batch one of several tasks does.
 
-All tasks of a group see the same chunks and segments, so they all come to the same division, without a word
-from the driver in between.
+All tasks of a group see the same chunks and segments, so they all come to the same division without asking
+the driver.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rheos.runtime.state.buffer import Buffer
 from rheos.runtime.worker.cache import worth_keeping
 from rheos.runtime.worker.workbench import Workbench
 
-# Fewer new elements than this are not worth being shared out by time.
+# With fewer new elements than this, sharing out by time saves nothing.
 LEAST_NEW = 20_000
-# Fewer live elements than this are not worth being shared out by a variable.
+# With fewer live elements than this, sharing out by a variable saves nothing.
 LEAST_LIVE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of so many tasks, by its number from 0. If `always`, also little work is shared out; if a way is
-    said in `by`, in that way only."""
+    """The task with a `number` (from 0) out of `of` tasks. With `always`, even little work is shared out. If
+    `by` is a way, work is shared out only in that way."""
 
     number: int = 0
     of: int = 1
@@ -43,7 +43,7 @@ class Share:
         """How the work of an operator is shared out: by time where there are many instants to catch up with,
         by a variable where much is live."""
         if operator.incremental and not self.always and worth_keeping(buffers, span):
-            return "one"  # what is new is little, and one worker has the rest in its cache
+            return "one"  # few elements are new, and one worker has the rest in its cache
         sharding = operator.sharding
         new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
         live = sum(len(buffer.elements) for buffer in buffers.values())
@@ -55,17 +55,18 @@ class Share:
         return "one"
 
     def pays(self, live: int) -> bool:
-        """Whether so many live elements are worth being shared out by a variable."""
+        """Whether sharing out by a variable saves time with so many live elements."""
         return self.of > 1 and self.by != "time" and (self.always or live >= LEAST_LIVE)
 
     def _spans(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> bool:
-        """Whether each task would have something to report for its span."""
+        """Whether each task may have something to report for its part of the span."""
         if self.always:
             return True
         return all(operator.due(part.after, part.until) for part in self.spans(span, buffers))
 
     def spans(self, span: Span, buffers: Mapping[str, Buffer]) -> list[Span]:
-        """A span in as many parts as there are tasks, each with about as many new elements."""
+        """A span cut into as many parts as there are tasks, each with about the same
+        number of new elements."""
         new = np.sort(
             np.concatenate([buffer.times_between(span.after, span.until) for buffer in buffers.values()])
         )
@@ -82,7 +83,7 @@ class Share:
 
     @contextmanager
     def workbench(self, bench: Workbench, operator: Operator, span: Span) -> Iterator[Workbench]:
-        """A workbench with the elements that a span needs."""
+        """A workbench of its own, with only the elements that a span needs."""
         buffers = dict(bench.buffers)
         placed = {stream: bench.elements[stream] for stream in operator.streams}
         for stream in operator.streams:

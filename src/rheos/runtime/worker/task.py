@@ -1,8 +1,8 @@
 """A micro-batch in Spark's tasks: takes chunks, and gives the answers of queries.
 
-Every group of queries is a task, or one for each of its shards. A process that the task watches over has the
-plan and the static graphs from broadcasts, and keeps what it made of them for the next batch. It reads the
-segments that are live from the state store, and writes those of this batch.
+Each group of queries has one task, or one for each of its shards. The task watches over a process that
+evaluates. This process gets the plan and the static graphs from broadcasts, and keeps what it makes of them
+for the next batch. It reads the live segments from the state store, and writes those of this batch.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _OUTPUT = pa.schema(
     ]
 )
 
-# Answers that are larger than this go to the driver through the state store, not through the JVM.
+# Answers that are at least this large go to the driver through the state store, not through the JVM.
 INLINE_BYTES = 1 << 20
 
 
 class Shipped(NamedTuple):
-    """What is sent to the workers when it changes: `key` tells versions apart, `data` is pickled."""
+    """Data that is sent to the workers when it has changed: `key` tells versions apart, `data` is pickled."""
 
     key: str
     data: Broadcast[bytes]
@@ -60,8 +60,8 @@ class Shipped(NamedTuple):
 
 @dataclass
 class StaticData:
-    """What a worker has of the static data: the graphs, and tables from the state store, each with the name
-    of the file that it was read from. What operators found on these data is in the cache."""
+    """The static data of a worker: the graphs, and tables from the state store. `loaded` has, for each table,
+    the name of the file that it was read from. The cache has what operators found on these data."""
 
     connection: duckdb.DuckDBPyConnection
     loaded: dict[str, str] = field(default_factory=dict)
@@ -76,13 +76,14 @@ class StaticData:
         return cls(filled({name: unpack(data) for name, data in pickle.loads(graphs).items()}))
 
     def set(self, settings: Mapping[str, str]) -> None:
-        """Have these settings. DuckDB refuses a folder to spill into, even the same, once it has spilled."""
+        """Change settings, but only those that have another value now: once DuckDB has spilled, it refuses
+        every folder to spill into, even the same one."""
         for name, value in settings.items() - self.settings.items():
             self.connection.execute(f"SET {name} = {value}")
         self.settings |= settings
 
     def load(self, tables: Mapping[str, StaticTable], store: Store) -> None:
-        """Have these tables, as they are now, and no others."""
+        """Load the present files of these tables, and drop all other tables."""
         if self.loaded != {name: table.file for name, table in tables.items()}:
             self.cache.plans.clear()
         for name in self.loaded.keys() - tables.keys():
@@ -90,7 +91,7 @@ class StaticData:
             del self.loaded[name]
         for name, table in tables.items():
             if self.loaded.get(name) != table.file:
-                if name in self.loaded:  # what was found on other data is of no use
+                if name in self.loaded:  # what operators found on the old data is wrong now
                     self.cache.clear()
                 self.connection.register("incoming", store.table(table.file))
                 self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")
@@ -101,7 +102,7 @@ class StaticData:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a task reads itself of a small batch: parts of streams, for the task of a number."""
+    """The parts of streams that the task with this number reads itself, in a small batch."""
 
     streams: Streams
     task: int
@@ -115,8 +116,8 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """What the process that evaluates is told. DuckDB has so many threads, so many bytes of `memory`, and the
-    folder `spill` for what does not fit. Of a small batch it reads the `parts`, too."""
+    """The work of the process that evaluates. DuckDB may use so many `threads` and bytes of `memory`, and the
+    folder `spill` for what does not fit into memory. In a small batch, the process also reads the `parts`."""
 
     control: Control
     threads: int
@@ -176,7 +177,7 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task of a batch does: it has the batch evaluated by a process that it watches over."""
+    """A task of a batch: a process that the task watches over evaluates the batch."""
 
     plan: Shipped
     static: Shipped
@@ -200,8 +201,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """A task that is given its number and the parts of a small batch. The process that evaluates reads them:
-    this one must not, as file systems and DuckDB do not work any more in what is forked after their use."""
+    """A task of a small batch, which gets its number and the parts to read. The child process that evaluates
+    reads them. The task itself must not: a file system or DuckDB that a process has used does not work in the
+    children that it forks later."""
 
     task: Task
     streams: Streams
@@ -213,7 +215,7 @@ class ReadingTask:
 
 
 def numbered(batch: pa.RecordBatch, task: int) -> pa.RecordBatch:
-    """The rows of a batch, for a task."""
+    """The rows of a batch with the number of the task that they go to."""
     return batch.append_column("task", pa.array([task] * len(batch), pa.int32()))
 
 
@@ -234,7 +236,8 @@ def arrived(rows: Sequence[Mapping[str, Any]], store: Store) -> dict[str, Arriva
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The segments of a stream that a shard has made, and the time from which on it needs that stream."""
+    """The segments that a shard has made for a stream, and the time from which on the
+    shard needs that stream."""
 
     made: Segments
     needed: int
@@ -242,7 +245,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a task tells of a batch, after it has written down what is new."""
+    """The report of a task to the driver, as rows. The task first writes the new segments and large answers
+    to the state store."""
 
     control: Control
     task: int
@@ -292,7 +296,8 @@ class Written:
         return f"{self.control.run}{self.control.batch}"
 
     def _accepted(self, stream: str, arrivals: Arrivals, late: Sequence[int]) -> list[Segment]:
-        """The segments of chunks. Small ones that follow one another become one."""
+        """The segments of the accepted elements of chunks. Small chunks that follow one another
+        become one segment."""
         store, files, small = self.control.store, list[Segment](), list[pa.Table]()
 
         def together() -> None:
@@ -312,8 +317,9 @@ class Written:
         return [file for file in files if file.rows]
 
     def whole(self) -> dict[str, Segments]:
-        """All that is live of each stream, before anything is dropped: with the segments that reading tasks
-        have written, one for the small chunks of a stream, and one of what queries made of a stream."""
+        """The live segments of each stream, before any are dropped: those of before, those that
+        reading tasks have written, one for small chunks that follow one another, and one for the
+        elements that a query made."""
         control, outcome = self.control, self.outcome
         found: dict[str, Segments] = {}
         for stream in outcome.needed:
@@ -331,18 +337,19 @@ class Written:
         return found
 
     def parted(self) -> dict[str, Part]:
-        """What this shard has made of streams of which others make other parts."""
+        """What this shard has made of the streams to which every shard adds a part."""
         outcome, found = self.outcome, {}
         for stream in outcome.parted:
             files = []
-            if self.share.number and stream in outcome.derived:  # the part of the first is in `whole`
+            if self.share.number and stream in outcome.derived:  # the first shard has its part in `whole`
                 name = segment_name(stream, self._batch, self.task)
                 files.append(save(outcome.derived[stream], name, self.control.store))
             found[stream] = Part(Segments().plus(files), outcome.needed[stream])
         return found
 
     def states(self) -> dict[str, Segments]:
-        """What operators keep, as segments of this batch, or as they were."""
+        """What operators keep between batches, as segments: new ones where it has changed,
+        else those of before."""
         found = {}
         for name, elements in self.outcome.states.items():
             before = self.control.segments.get(name, Segments())

@@ -1,8 +1,9 @@
 """The process that evaluates, and the one that watches over it.
 
-A Python worker of Spark does not evaluate queries itself. It has a child that does, and that tells whose work
-it is at. A child that does not listen when time is up, takes too much memory, or falls over, is ended. Then
-another one does the batch again, without the query that the first was at.
+A Python worker of Spark does not evaluate queries itself. It forks a child that does, and the child
+says which query it evaluates at the moment. The parent ends a child that goes on when its time is
+up, that takes too much memory, or that has crashed. Another child then does the batch again, without
+the query of that moment.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from rheos.memory import used_by
 from rheos.runtime.plan import Control
 
 _LOOK = 0.1  # seconds between two looks at a child that is at work
-_GRACE = 0.5  # seconds that DuckDB has to listen when time is up
-# DuckDB keeps to its share. This much more is for what is made of its answers.
+_GRACE = 0.5  # seconds that DuckDB has to stop by itself when time is up
+# The child may use this many times the memory of DuckDB: Python needs some for the answers.
 _MEMORY_MARGIN = 1.5
-_ORPHANED = 1.0  # seconds between two looks whether the parent is still there
+_ORPHANED = 1.0  # seconds between two checks whether the parent still runs
 
 AtWork = Callable[[Sequence[str]], None]
 
 
 class Work(Protocol):
-    """A batch of a group of queries: rows come in, rows go out. What cannot be `read` is nobody's fault here:
-    the error is raised in the parent."""
+    """A batch of queries: rows come in, rows go out. An error of `read` is the fault of no query, so it is
+    raised in the parent."""
 
     @property
     def control(self) -> Control: ...
@@ -52,7 +53,7 @@ class Work(Protocol):
 
 
 class Lost(NamedTuple):
-    """A child that came to an end: at whose work it was, and why it ended."""
+    """The end of a child: the names of the queries that it was evaluating, and why it ended."""
 
     names: tuple[str, ...]
     reason: str
@@ -60,7 +61,8 @@ class Lost(NamedTuple):
 
 @dataclass
 class Child:
-    """A process that evaluates, as its parent sees it. `has` are the keys of what it was sent, by kind."""
+    """A process that evaluates, as its parent sees it. `has` are the keys of the data that
+    it was sent, by kind."""
 
     pid: int
     connection: Connection
@@ -76,7 +78,8 @@ class Child:
         return cls(pid, ours)
 
     def send(self, work: bytes, shipped: Mapping[str, tuple[str, Callable[[], bytes]]]) -> None:
-        """Give it work, and before that what it does not have yet of what the work needs."""
+        """Send work to the child, and before that the data that the work needs and the
+        child does not have."""
         for kind, (key, data) in shipped.items():
             if self.has.get(kind) != key:
                 self.connection.send(("keep", (kind, key, data())))
@@ -84,7 +87,8 @@ class Child:
         self.connection.send(("work", work))
 
     def watch(self, limit: float | None, memory: int) -> list[pa.RecordBatch] | Lost | Exception:
-        """Wait for what it makes of its work, or why it could not read that."""
+        """Wait for the rows of the child; or why the child ended, or the error that it had
+        when it read its input."""
         rows: list[pa.RecordBatch] = []
         names: tuple[str, ...] = ()
         began = time.monotonic()
@@ -126,14 +130,14 @@ class Child:
         self.connection.close()
 
 
-_child: Child | None = None  # that of this process
+_child: Child | None = None  # the child of this process
 
 
 def watched(
     work: Work, batches: Sequence[pa.RecordBatch], shipped: Mapping[str, tuple[str, Callable[[], bytes]]]
 ) -> list[pa.RecordBatch]:
-    """Have work done by a child of this process, whatever becomes of that. `shipped` is what the work needs
-    and a child keeps: by kind, with a key for its version."""
+    """Have a child of this process do the work, and another one if a child is lost. `shipped` is the data
+    that the work needs and that a child keeps: by kind, with a key for its version."""
     global _child
     control, nobody = work.control, 0
     while True:
@@ -155,7 +159,7 @@ def watched(
         elif nobody:
             raise EvaluationError(f"a batch could not be evaluated: {found.reason}")
         else:
-            nobody += 1  # it may have been an accident
+            nobody += 1  # no query is to blame: try once more
 
 
 # --- in the child ------------------------------------------------------------------------------------
@@ -164,7 +168,7 @@ _received: dict[str, tuple[str, Any]] = {}
 
 
 def received(kind: str, make: Callable[[bytes], Any]) -> Any:
-    """What the parent sent last of a kind, made into something once."""
+    """The data of a kind that the parent sent last. `make` makes an object of it, once for each version."""
     key, value = _received[kind]
     if isinstance(value, bytes):
         value = make(value)
@@ -173,7 +177,8 @@ def received(kind: str, make: Callable[[bytes], Any]) -> Any:
 
 
 def _serve(connection: Connection) -> None:
-    """Work until the parent is gone. Nothing of the parent's is touched, not even on the way out."""
+    """Work until the parent is gone. The child closes the parent's open files, and ends without running the
+    parent's exit handlers."""
     parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -221,7 +226,7 @@ def _described(error: Exception) -> str:
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that can be sent to another process: itself, or one that says the same."""
+    """An error that can be sent to another process: the error itself, or another one with its message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

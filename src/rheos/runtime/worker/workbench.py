@@ -1,4 +1,5 @@
-"""The workbench of a micro-batch: the database, live elements and static tables that operators use."""
+"""The workbench of a micro-batch: the database, the live elements and the static tables
+that operators use."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from rheos.runtime.worker.plans import Plans
 
 T = TypeVar("T")
 
-# From so many queries on it pays to copy the elements of a stream into a table of DuckDB's own.
+# From so many queries on, it saves time to copy the elements of a stream into a table of DuckDB's own.
 TABLE_QUERIES = 4
 
 
@@ -27,8 +28,9 @@ class Workbench:
     """What operators work with in a micro-batch.
 
     `buffers` has the live elements of each stream, and what operators keep between batches, by name.
-    `static` tells the sizes of the tables of static data, which the database has beside the static graphs.
-    `readers` says how many queries read each stream, and `work` how many are evaluated one by one.
+    `static` has the sizes of the tables of static data, which the database has beside the static graphs.
+    `readers` says how many queries read each stream, and `work` how many evaluations there are: a family of
+    queries counts as one.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -37,9 +39,9 @@ class Workbench:
     families: Mapping[str, Family] = field(default_factory=dict)
     readers: Mapping[str, int] = field(default_factory=dict)
     work: int = 1
-    told: Callable[[str, str], None] = lambda query, flow: None  # how a family was evaluated
-    states: dict[str, pa.Table] = field(default_factory=dict)  # what operators keep from this batch on
-    cache: Cache | None = None  # what operators need not find again, if it has all elements
+    told: Callable[[str, str], None] = lambda query, flow: None  # called with how a family was evaluated
+    states: dict[str, pa.Table] = field(default_factory=dict)  # what operators keep for the next batch
+    cache: Cache | None = None  # None if the workbench has only a part of the elements
     plans: Plans | None = None  # statements that need not be planned again
 
     def __post_init__(self) -> None:
@@ -54,19 +56,21 @@ class Workbench:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many queries are evaluated that tables are worth being copied."""
+        """Whether so many queries are evaluated that it saves time to copy tables into DuckDB."""
         return self.work >= TABLE_QUERIES
 
     def room(self, kind: Callable[[Workbench], T]) -> T:
-        """What the operators of a language share in this batch: made when the first one asks for it."""
+        """The object that the operators of a language share in this batch. It is made when the first operator
+        asks for it."""
         if kind not in self._rooms:
             self._rooms[kind] = kind(self)  # type: ignore[index]
         found: T = self._rooms[kind]  # type: ignore[index]
         return found
 
     def forget(self) -> None:
-        """Do without what was made so far: an operator was stopped half-way."""
-        # With the cursor goes all that was made in it. After an internal error of DuckDB there is no new one.
+        """Discard all that was made so far, because an operator was stopped half-way."""
+        # The temporary tables go with the cursor. After an internal error of DuckDB, a new cursor does not
+        # work: `SELECT 1` finds that out here.
         self.database.cursor.close()
         if self.plans is not None:
             self.plans.clear()
@@ -79,7 +83,8 @@ class Workbench:
 
 
 class Placed(Mapping[str, pa.Table]):
-    """The live elements of buffers with their places, computed once as long as a buffer stays as it is."""
+    """The live elements of each stream with their places (their numbers in the stream). They are computed
+    once, and again when the buffer of a stream has changed."""
 
     def __init__(self, buffers: Mapping[str, Buffer]) -> None:
         self._buffers = buffers
