@@ -297,8 +297,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def gathered(self, lists: str, only: str) -> str:
-        """All values of the lists that `gather` made, as one sorted list; `only` is a FILTER for the
-        lists."""
+        """The values of all lists that `gather` made, as one sorted list; `only` is a FILTER for lists."""
 
     @abstractmethod
     def gathered_total(self, lists: str, only: str) -> str:
@@ -340,8 +339,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def broadcast(self, aliases: Sequence[str]) -> str:
-        """The hint of a SELECT that some of its relations are small; empty for an engine without such a
-        hint."""
+        """The hint of a SELECT that some of its relations are small; empty if the engine has no such hint."""
 
     @abstractmethod
     def row_id(self) -> str:

@@ -169,8 +169,7 @@ def _days(reference: tuple[int, int], months: int) -> int:
 
 
 def _added(d: Dialect, duration: Duration) -> list[int | str]:
-    """The times, in microseconds since 1970, at which a duration ends that starts at each of the
-    references."""
+    """The ends of a duration that starts at each of the references, in microseconds since 1970."""
     months, micros = duration.months, duration.micros
     if isinstance(months, int):
         return [_plus(micros, _days(at, months) * DAY) for at in REFERENCES]

@@ -81,8 +81,7 @@ class EPSparqlStatement:
 
 @dataclass
 class DetectingCompiler(Compiler):
-    """Compiles patterns whose solutions have intervals; `bounds` has the longest duration for each
-    pattern."""
+    """Compiles patterns whose solutions have intervals; `bounds` has the longest duration of each."""
 
     bounds: Mapping[Node, int | None] = field(default_factory=dict)
 

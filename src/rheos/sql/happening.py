@@ -52,8 +52,7 @@ def happening(node: Events, context: Context, compiler: WindowsCompiler) -> Rela
 
 
 def _with_events(node: Node) -> Node:
-    """A basic graph pattern as a join of stream patterns, so that a solution has the interval of its
-    elements."""
+    """A basic graph pattern as a join of stream patterns, so that its solutions have intervals."""
     match node:
         case BGP((first, *others)):
             joined: Node = StreamPattern(0, first)
@@ -64,8 +63,7 @@ def _with_events(node: Node) -> Node:
 
 
 def element(node: StreamPattern, context: Context, compiler: Compiler) -> Relation:
-    """The elements of the active windows that match a pattern, at every instant at which a window has
-    them."""
+    """The elements of the active windows that match a pattern, at each instant at which they are there."""
     parts = []
     for window in context.active_windows:
         columns = ["s", "p", "o", f"start AS {OCCURRENCE[0]}", f"time AS {OCCURRENCE[1]}", *INTERVAL]

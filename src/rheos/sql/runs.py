@@ -130,8 +130,7 @@ def _joined(
 def _limited(
     within: int, solutions: str, alike: Sequence[str], variables: Sequence[str], compiler: Compiler
 ) -> str:
-    """For each solution, itself and those after it in its run that end within the longest duration of a
-    run."""
+    """For each solution, itself and those after it in its run that end within the longest duration."""
     own = ["a.turn AS run", f"least(a.{STARTING} + {within}, a.broken) AS known", "a.previous"]
     conditions = ["m.turn >= a.turn", f"m.{ENDING} <= a.{STARTING} + {within}"]
     return _joined(solutions, alike, variables, own, conditions, compiler, solutions)

@@ -124,8 +124,7 @@ def always(static: Scan, columns: Iterable[str], times: Iterable[str]) -> str:
 
 
 def tables_of(dataset: Dataset | None) -> tuple[str, str]:
-    """The tables of the default graph and of the named graphs, with entailed triples if the dataset says
-    so."""
+    """The tables of the default graph and of the named graphs, with entailed triples if these are wanted."""
     if dataset is None or dataset.entailed is None:
         return "default_graph", "named_graphs"
     return entailed_names(dataset.entailed)

@@ -106,8 +106,7 @@ class Spark(Dialect):
         )
 
     def _quotient(self, above: str, below: str) -> str:
-        """A quotient truncated to 18 digits: without the remainder the division is exact, so nothing is
-        rounded."""
+        """A quotient truncated to 18 digits. The remainder is subtracted first, so nothing is rounded."""
         unit = f"CAST('1E-{DIGITS}' AS DECIMAL({DIGITS},{DIGITS}))"
         return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
 

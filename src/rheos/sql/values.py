@@ -115,8 +115,7 @@ class Value(ABC):
 
     @property
     def opaque(self) -> str:
-        """The condition that the term is an ill-formed literal, or one of a datatype that is not known
-        here."""
+        """The condition that the term is an ill-formed literal or has a datatype that is not known."""
         return FALSE
 
 

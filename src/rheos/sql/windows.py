@@ -198,8 +198,7 @@ def default_rows(
 
 
 def among(predicates: Sequence[str] | None, dialect: Dialect, negated: bool = False) -> list[str]:
-    """The condition that the predicate of a row w is one of these predicates; None stands for all
-    predicates."""
+    """The condition that the predicate of a row w is one of these; None stands for all predicates."""
     if predicates is None:
         return ["FALSE"] if negated else []
     listed = ", ".join(map(dialect.string, predicates))
