@@ -60,8 +60,7 @@ def no_columns(width: int) -> list[pa.Array]:
 
 
 def cut(lines: pa.StringArray, taken: Positions, width: int) -> list[pa.Array]:
-    """The terms of the taken lines, literals still with their escapes; NULL for a fourth term that is
-    absent."""
+    """The terms of the taken lines, literals still with escapes; NULL for an absent fourth term."""
     _, offsets, data = lines.buffers()
     if not len(taken) or data is None:
         return no_columns(width)
@@ -141,8 +140,7 @@ def holds_none(lines: pa.StringArray, marks: Sequence[str]) -> npt.NDArray[np.bo
 
 
 def _bare_quotes(text: Text, low: int) -> Positions:
-    """The positions of quotation marks that are not escaped: with an even number of backslashes before
-    them."""
+    """The positions of quotation marks that are not escaped: after an even number of backslashes."""
     quotes = np.flatnonzero(text[low:] == QUOTE) + low
     if not len(quotes):
         return quotes

@@ -36,8 +36,7 @@ class Document:
     data: bytes | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickles the document for a task: by its media type, since formats of pyoxigraph cannot be
-        pickled."""
+        """Pickles the document with its media type, because formats of pyoxigraph cannot be pickled."""
         return _remade, (self.name, self.format.media_type, self.base, self.path, self.data)
 
     @property

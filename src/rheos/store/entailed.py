@@ -89,8 +89,7 @@ class Entailments:
         return self.known(schema).closure
 
     def statistics(self, schema: Schema) -> Statistics:
-        """Counts of the graphs with entailed triples: no predicate is missing, and counts are rather too
-        high."""
+        """Counts of the graphs with entailed triples. No predicate is missing; counts may be too high."""
         with self._lock:
             version, known = self._graphs.version, self._statistics.get(schema)
             if known is None or known[0] != version:

@@ -47,8 +47,7 @@ GZIP_EXTENSION = ".gz"
 
 
 def by_name(name: str, source: str) -> ox.RdfFormat:
-    """The format of a user's name for it: `turtle`, `N-Triples`, `.nt`, or a media type such as
-    `text/turtle`."""
+    """The format of a name: `turtle`, `N-Triples`, `.nt`, or a media type such as `text/turtle`."""
     plain = name.strip().lower()
     known = NAMES.get(plain.lstrip(".").translate({ord(mark): None for mark in "-_/ +"}))
     if known is None and "/" in plain:

@@ -158,14 +158,12 @@ class StaticGraphs:
 
     @property
     def named_version(self) -> int:
-        """A number that grows whenever any named graph changes: for data made of all of them, as by GRAPH
-        ?g."""
+        """A number that grows whenever any named graph changes, for data that is made of all of them."""
         return self._named_version
 
     @property
     def commits(self) -> int:
-        """A number that grows with every change of the graphs; it is odd while a change is being
-        committed."""
+        """A number that grows with every change of the graphs; it is odd during a commit."""
         return self._commits
 
     # --- changes -----------------------------------------------------------------------------------
@@ -223,8 +221,7 @@ class StaticGraphs:
         return self.change(delete=rows)
 
     def change(self, *, delete: pa.Table | None = None, insert: pa.Table | None = None) -> int:
-        """Remove quads and then add others, as one step for readers; returns how many were removed and
-        added."""
+        """Remove quads, then add others, as one step for readers; returns the number of both together."""
         with self.revise() as revision:
             return revision.change(delete=delete, insert=insert)
 

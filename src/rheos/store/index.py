@@ -135,8 +135,7 @@ class TripleIndex:
         return min(found, key=lambda ranges: ranges.size)
 
     def steps(self, predicate: int, nodes: Ids, *, forward: bool) -> tuple[Ids, Ids]:
-        """One step along a predicate from each node: for each triple, the place of the node and its other
-        end."""
+        """One step along a predicate from each node: the place of the node, and the node it leads to."""
         order = self._by_predicate_subject if forward else self._by_predicate_object
         keys = self._keys_of(predicate)[0] + nodes
         rows, places = spread(*order.places(keys, keys))

@@ -63,8 +63,7 @@ class Fault(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The numbers of the plain lines, an array for each of their terms, and the numbers of all other
-    lines."""
+    """The numbers of the plain lines, an array for each of their terms, and the other lines' numbers."""
 
     lines: Positions
     terms: tuple[pa.Array, ...]
