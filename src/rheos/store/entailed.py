@@ -52,7 +52,7 @@ class Known:
 
 
 class Entailments:
-    """What the static graphs entail, for every schema that is asked for. All methods are safe for threads."""
+    """What the static graphs entail, for every schema that is asked for. Any thread may ask."""
 
     def __init__(self, graphs: StaticGraphs) -> None:
         self._graphs = graphs
