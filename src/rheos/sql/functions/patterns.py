@@ -123,7 +123,7 @@ class Translation:
             if self.engine == RE2:
                 raise NotExpressible(f"DuckDB has no back-references (\\{character}) in {self.pattern}")
             return self.emit("\\" + character, "\\" + character)
-        if character in "bB":  # XPath has no \b and \B, but both engines have them, with the same meaning
+        if character in "bB":  # XPath has no \b and \B, but both engines have them
             return self.emit("\\" + character, "")
         if character in _SAME:
             return self.emit("\\" + character, "a")

@@ -37,7 +37,7 @@ def _pattern(scope: Scope, pattern: Value, flags: Value | None) -> tuple[str, in
         return scope.dialect.string(printed), groups
     if flags is None:
         return pattern.simple, None
-    # The letters of the flags, except `q`, mean the same in both engines.
+    # Neither engine has the flag `q`. RE2 has no `x` either: there, such a pattern is not valid.
     allowed = scope.dialect.matches_all(flags.simple or "NULL", "[ismx]*")
     letters = grouped(flags.simple or "NULL")
     if scope.dialect.name == patterns.JAVA:
