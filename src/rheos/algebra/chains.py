@@ -1,4 +1,4 @@
-"""Chains of operators that associate, as trees that stay low however long the chain is."""
+"""Chains of associative operators as balanced trees, whose depth stays small however long the chain is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def balanced(combine: Callable[[T, T], T], operands: Iterable[T]) -> T:
-    """The operands in their order, combined to the left in rows of a few, the rows likewise, and so on."""
+    """The operands combined in order: ROW at a time from the left, then the results likewise, and so on."""
     parts = list(operands)
     while len(parts) > 1:
         parts = [reduce(combine, parts[start : start + ROW]) for start in range(0, len(parts), ROW)]
@@ -23,14 +23,16 @@ def balanced(combine: Callable[[T, T], T], operands: Iterable[T]) -> T:
 
 
 def conjunction(conditions: Iterable[Expression]) -> Expression | None:
-    """All of some conditions as one, if there are any."""
+    """The conjunction of conditions as one expression; None for no conditions."""
     found = list(conditions)
     return balanced(lambda left, right: Call("&&", (left, right)), found) if found else None
 
 
 def filtered(pattern: Node, conditions: Iterable[Expression]) -> Node:
-    """The solutions of a pattern that meet conditions, the first innermost; many are tested together, but
-    EXISTS, which can be a join, is always alone."""
+    """The solutions of a pattern that meet all conditions; the first condition is the innermost filter.
+
+    Many conditions become one filter, but a condition with EXISTS is always alone, since it can be a join.
+    """
     found = list(conditions)
     plain = [condition for condition in found if not has_exists(condition)]
     if len(plain) > ROW:

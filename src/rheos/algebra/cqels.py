@@ -1,8 +1,8 @@
-"""From the syntax tree of a CQELS-QL query to its algebra: the translation of SPARQL, with STREAM patterns.
+"""Translation of the syntax tree of a CQELS-QL query to its algebra: that of SPARQL, with STREAM patterns.
 
 `STREAM <s> [w] { P1 . P2 }` is the join of a StreamPattern for each triple pattern, all on one window.
-Windows have numbers, from 1, in the order of the text. Where the stream is a variable, the pattern is the
-union of this over all streams, each joined with its name as the value of the variable.
+Windows are numbered from 1 in the order of the text. If the stream is a variable, there is such a join for
+each stream, joined with the stream's name as the value of the variable, and the pattern is their union.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from rheos.algebra.translate import TIMESTAMP, Names, Translator
 from rheos.errors import Position, QuerySyntaxError, UnsupportedError
 from rheos.syntax import ast
 
-# What a variable stands for where a query is only looked at, and no stream is known.
+# The stream that a variable stands for when a query is only analysed, and no stream is known.
 ANY_STREAM = "urn:rheos:any-stream"
 
 
 def translate_cqels(query: ast.Query, name: str, base: str, streams: Sequence[str]) -> CqelsQuery:
-    """The algebra of a query in CQELS-QL; `name` is what it is called if its text does not say, `streams` are
-    the IRIs that a variable can stand for as the name of a stream."""
+    """The algebra of a query in CQELS-QL; `name` is its name if its text does not give one.
+
+    `streams` are the IRIs of the streams that a variable can stand for.
+    """
     translator = CqelsTranslator(Names.of(query, base))
     for pattern in query.stream_patterns:
         translator.open(pattern, streams)
@@ -48,8 +50,11 @@ def translate_cqels(query: ast.Query, name: str, base: str, streams: Sequence[st
 
 @dataclass
 class CqelsTranslator(Translator):
-    """All windows are opened before the patterns are translated, which is not in the order of the text: an
-    EXISTS in SELECT is translated after WHERE."""
+    """Adds STREAM patterns.
+
+    All windows are numbered before any pattern is translated, because patterns are not translated in the
+    order of the text: an EXISTS in SELECT is translated after WHERE.
+    """
 
     clauses: list[StreamClause] = field(default_factory=list)
     numbers: dict[Position, range] = field(default_factory=dict)  # of the windows of each STREAM pattern

@@ -1,4 +1,4 @@
-"""From the syntax tree of a C-SPARQL query to its algebra: the translation of SPARQL, with windows."""
+"""Translation of the syntax tree of a C-SPARQL query to its algebra: that of SPARQL, with windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rheos.syntax.scope import nodes
 
 
 def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> CSparqlQuery:
-    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
+    """The algebra of a continuous query; `name` is its name if its text does not give one."""
     translator = Translator(Names.of(query, base))
     check_streams(query, translator.names.iri)
     registration = query.registration
@@ -36,9 +36,9 @@ def translate_csparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE
 
 
 def check_streams(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
-    """Raise an error where a stream is a static graph too, or timestamp() names none of the query's streams.
+    """Raise an error if a stream is also a static graph, or if timestamp() names a stream that is not read.
 
-    The parser has checked the same as far as it can without the base IRI; `iri` resolves a name.
+    The parser has made these checks as far as it can without the base IRI; `iri` resolves a name.
     """
     streams = {iri(clause.iri) for clause in query.streams}
     for graph in query.dataset:

@@ -1,8 +1,7 @@
-"""Entailment in the algebra: a query comes in, the same query on graphs that have all that they entail goes
-out, and what it asks of them.
+"""Entailment in the algebra: a query comes in, the same query on graphs with all entailed triples goes out.
 
-There is one schema for all that a query looks at, static graphs and streams: that of its default graph,
-without what streams bring to it.
+A query has one schema for all its static graphs and streams: the schema in its default graph, without the
+triples of streams. This module also says which triples the patterns of a query ask for.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ ENTAILMENTS = ("none", "rdfs")
 
 Registered = TypeVar("Registered", CSparqlQuery, CqelsQuery, EPSparqlQuery, RspqlQuery)
 
-# The schema of a query: the graphs that it is in, or none for the engine's default graph.
+# The graphs that have the schema of a query; empty for the engine's default graph.
 Schema = tuple[str, ...]
 
 ANY = Variable("")
@@ -45,7 +44,7 @@ EVERYTHING = TriplePattern(ANY, ANY, ANY)
 
 
 def entailing(query: Query, entailment: str) -> Query:
-    """The query under an entailment; where the default graph is empty, nothing is entailed."""
+    """The query under an entailment; if its default graph is empty, nothing is entailed."""
     if entailment == "none":
         return query
     dataset = query.dataset
@@ -58,12 +57,12 @@ def entailing(query: Query, entailment: str) -> Query:
 
 
 def under(query: Registered, entailment: str) -> Registered:
-    """The same for a query on streams."""
+    """As `entailing`, for a query on streams."""
     return replace(query, query=entailing(query.query, entailment))
 
 
 def told(query: Query) -> dict[str, str]:
-    """What there is to explain of the entailment of a query."""
+    """The part of `rheos explain` about the entailment of a query; empty if nothing is entailed."""
     schema = schema_of(query)
     if schema is None:
         return {}
@@ -72,19 +71,19 @@ def told(query: Query) -> dict[str, str]:
 
 
 def schema_of(query: Query) -> Schema | None:
-    """The schema of a query; None where nothing is entailed."""
+    """The schema of a query; None if nothing is entailed."""
     return None if query.dataset is None else query.dataset.entailed
 
 
 def asked_of(query: Query) -> tuple[TriplePattern, ...]:
-    """What the patterns of a query ask for: triple patterns, without the names of variables."""
+    """The triples that a query asks for, as triple patterns without the names of variables."""
     if isinstance(query.form, Describe):
         return (EVERYTHING,)
     return unnamed(_asked(query.form.pattern))
 
 
 def unnamed(patterns: Iterable[TriplePattern]) -> tuple[TriplePattern, ...]:
-    """Each different pattern once, whatever its variables are called."""
+    """The distinct patterns, all variables being the same."""
 
     def bare(term: Term) -> Term:
         return term if isinstance(term, Constant) else ANY
@@ -106,7 +105,7 @@ def _asked(node: Node) -> list[TriplePattern]:
 
 
 def _steps(path: Path) -> list[TriplePattern]:
-    """The steps of a path. One of length zero is at every node of a graph, so that it asks for all."""
+    """The steps of a path. A path of length zero starts at every node, so it asks for all triples."""
     match path:
         case Link(predicate):
             return [TriplePattern(ANY, Constant(predicate), ANY)]

@@ -1,12 +1,12 @@
-"""From the syntax tree of an EP-SPARQL query to its algebra: the translation of SPARQL, with joins in time.
+"""Translation of the syntax tree of an EP-SPARQL query to its algebra: that of SPARQL, with joins in time.
 
-Section 4.2 of the paper: SEQ is a SeqJoin, EQUALS an EqJoin, OPTIONALSEQ a SeqRightJoin (its left is the
-optional one), EQUALSOPTIONAL an EqLeftJoin (its right is). The filters that stand in an optional group itself
-become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation). Allen's relations are
-joins of their own; converses exchange the sides, since a join is the same from both.
+Section 4.2 of the paper: SEQ is a SeqJoin, EQUALS an EqJoin, OPTIONALSEQ a SeqRightJoin (its left side is
+optional), EQUALSOPTIONAL an EqLeftJoin (its right side is optional). Filters that stand directly in an
+optional group become the condition of the join, as with OPTIONAL (18.2.2.6 of the recommendation). Allen's
+relations are joins of their own; a converse relation is the same join with its sides exchanged.
 
-Also found here, because names must be resolved first: literals that getDURATION() and the like can never be
-compared with, and the length of WITHIN.
+Two checks are made here and not by the parser, because names must be resolved first: that literals can be
+compared with getDURATION() and the like, and that the length of WITHIN is right.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "unary-", "unary+"})
 _CALLED = {"DURATION": "getDURATION()", "STARTTIME": "getSTARTTIME()", "ENDTIME": "getENDTIME()"}
 _MOMENT = '"2026-01-01T00:00:00Z"^^xsd:dateTime'
 _LENGTH = '"PT10M"^^xsd:duration'
-# Allen's relations: which join each is (None: a sequence), and whether its sides are exchanged.
+# Allen's relations: the join of each (None: a sequence), and whether its sides are exchanged.
 _ALLEN: dict[str, tuple[AllenRelation | None, bool]] = {
     "BEFORE": (None, False),
     "AFTER": (None, True),
@@ -66,7 +66,7 @@ _LONGEST = 3_652_500 * literals.MICROS_PER_DAY  # ten thousand years
 
 
 def translate_epsparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> EPSparqlQuery:
-    """The algebra of a query in EP-SPARQL; `name` is what it is called if its text does not say."""
+    """The algebra of a query in EP-SPARQL; `name` is its name if its text does not give one."""
     consumption = query.registration.consumption if query.registration else "unrestricted"
     translator = EPSparqlTranslator(Names.of(query, base), consumes=consumption != "unrestricted")
     streams = tuple(dict.fromkeys(terms.iri(translator.names.iri(clause.iri)) for clause in query.streams))
@@ -81,15 +81,18 @@ def translate_epsparql(query: ast.Query, name: str, base: str = iris.DEFAULT_BAS
 
 
 def of_mappings(pattern: Node, reads: frozenset[str] = frozenset()) -> Node:
-    """A pattern without blank nodes and steps of paths, but for those that are read. They are no part of a
-    mapping: two solutions that differ only in them are one, to be counted and used up once."""
+    """A pattern without the variables of blank nodes and of the steps of paths, except those in `reads`.
+
+    These variables are not part of a mapping. Two solutions that differ only in them are one solution, which
+    is counted and used up once.
+    """
     scope = in_scope(pattern)
     kept = tuple(Variable(name) for name in sorted(scope) if name in reads or not Variable(name).is_blank)
     return pattern if len(kept) == len(scope) else Project(pattern, kept)
 
 
 def _named(tree: Any) -> Iterator[str]:
-    """The names of variables, as often as they stand somewhere; of a sub-select those that it selects."""
+    """The name of each occurrence of a variable; of a sub-select, only those of the variables it selects."""
     for node in nodes(tree, (ast.SubSelect,)):
         match node:
             case ast.Var(name=name):
@@ -100,10 +103,10 @@ def _named(tree: Any) -> Iterator[str]:
 
 @dataclass
 class EPSparqlTranslator(Translator):
-    consumes: bool = False  # solutions are used up
+    consumes: bool = False  # whether a policy of consumption uses up solutions
 
-    forms: list[Any] = field(default_factory=list)  # the queries around, the innermost last
-    limit: int | None = None  # of the chain of groups at hand
+    forms: list[Any] = field(default_factory=list)  # the query and the sub-selects around, the innermost last
+    limit: int | None = None  # the longest duration of the current chain of groups
 
     def form(self, form: Any) -> Form:
         self.forms.append(form)
@@ -153,7 +156,7 @@ class EPSparqlTranslator(Translator):
                 if isinstance(left, ast.Group):
                     optional, condition = self.group_and_filter(left)
                     return SeqRightJoin(optional, self.element(right), condition)
-                # Of a chain of groups each has its own filters, and the whole has none.
+                # In a chain of groups, each group has its own filters; the chain itself has none.
                 return SeqRightJoin(self.element(left), self.element(right))
             case "EQUALSOPTIONAL":
                 first = self.element(left)
@@ -172,7 +175,7 @@ class EPSparqlTranslator(Translator):
         return SeqJoin(first, second)
 
     def run(self, run: ast.Run) -> Node:
-        """Solutions are of one run only if they agree in the variables that are used outside of it."""
+        """A Runs node. Its solutions are grouped by the variables that are also used outside of the run."""
         limit = self.limit
         pattern = self.group(run.pattern)
         outside = Counter(_named(self.forms[-1])) - Counter(_named((run.pattern, run.aggregates)))
@@ -227,7 +230,7 @@ class EPSparqlTranslator(Translator):
         return super().expression(expression)
 
     def check_use(self, call: ast.Call, operator: str, arguments: tuple[ast.Expression, ...]) -> None:
-        """What could only ever fail would drop every solution, and nobody would know why."""
+        """Raise an error for a call that could only fail: it would drop all solutions without any message."""
         asked = _CALLED[call.name]
         if operator in _ARITHMETIC:
             what = "a duration" if call.name == "DURATION" else "a time"

@@ -1,4 +1,4 @@
-"""Expressions of the algebra: variables, constants, calls, EXISTS; and the aggregates of a group."""
+"""Expressions of the algebra: variables, constants, calls, EXISTS, and the aggregates of a group."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Call:
 
     `name` is an operator (`||` `&&` `!` `=` `!=` `<` `>` `<=` `>=` `+` `-` `*` `/` `unary-` `unary+`
     `IN` `NOT IN`), a built-in in capitals (`STRLEN`, `IF`, `COALESCE`, ...), or the full IRI of a cast.
-    Those of INTERVAL, which have no arguments, are asked of the solution that the expression is evaluated on.
+    The functions INTERVAL have no arguments: they read the interval of the solution.
     """
 
     name: str
     arguments: tuple[Expression, ...]
 
 
-# What a value can be cast to (17.5), by the IRI that is called.
+# The functions that cast a value (17.5), by the IRIs of their datatypes.
 CASTS = frozenset(
     XSD + name
     for name in (
@@ -68,9 +68,9 @@ Expression = Variable | Constant | Call | Exists
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A set function over a group: COUNT, SUM, MIN, MAX, AVG, SAMPLE, GROUP_CONCAT.
+    """A set function over a group: COUNT, SUM, MIN, MAX, AVG, SAMPLE, GROUP_CONCAT; in runs also FIRST, LAST.
 
-    `argument` None is COUNT(*).
+    `argument` is None for COUNT(*).
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Families: queries that differ only in constants become one query with a table of constants.
 
-A *skeleton* is a query with marks in the place of the constants that may differ: those of the subject and
-object of triple patterns, of the template of a CONSTRUCT, and of what filters compare with. Queries with the
-same skeleton are a family. Where all of its members have the same constant, the family's query has it too;
-only the others become variables, which a table of constants binds.
+A *skeleton* is a query with marks in place of the constants that may differ: subjects and objects of triple
+patterns and of the template of a CONSTRUCT, and constants that filters compare with. Queries with the same
+skeleton are a family. If all members have the same constant at a place, the family's query has it, too. Other
+constants become variables, which a table of constants binds.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from rheos.algebra.nodes import (
 from rheos.algebra.rewrite import below
 from rheos.algebra.streams import CqelsQuery, LastWindow, mark_of
 
-# The table of constants: the number of each member, and a column for each constant that differs. No user can
-# write a variable with such a name.
+# The table of constants: the number of each member, and a column for each constant that differs. Users cannot
+# write variables whose names begin with $ .
 CONSTANTS = "constants"
 MEMBER = Variable("$member")
-# Where a template makes blank nodes, also what those of each member are called by.
+# If a template makes blank nodes, the table also has the mark in the labels of each member's blank nodes.
 NAME = Variable("$name")
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
@@ -54,7 +54,7 @@ Change = Callable[[Constant], Term]
 class Family:
     """One query for several; `rows` are the constants of its members, in the order of `variables`.
 
-    One that has a single member needs no table.
+    A family with a single member has neither variables nor rows.
     """
 
     query: CqelsQuery
@@ -63,7 +63,7 @@ class Family:
 
 
 def skeleton(query: CqelsQuery) -> tuple[CqelsQuery, tuple[str, ...]]:
-    """The query with marks for its constants, and these in order."""
+    """The query with marks in place of its constants, and the constants in order."""
     found: list[str] = []
 
     def mark(constant: Constant) -> Term:
@@ -71,13 +71,13 @@ def skeleton(query: CqelsQuery) -> tuple[CqelsQuery, tuple[str, ...]]:
         return Variable(f"${len(found)}")
 
     if not can_vary(query):
-        return query, ()  # with its name: no other is like it
+        return query, ()  # the name is kept, so the skeleton is equal to no other
     marked = changed(query, mark)
     return replace(marked, name="", makes_stream=False), tuple(found)
 
 
 def family(first: CqelsQuery, constants: Sequence[tuple[str, ...]], names: Sequence[str]) -> Family:
-    """The query of a family, by its first member and the constants and names of them all."""
+    """The family with this first member and with the constants and names of all members."""
     if len(constants) == 1:
         return Family(first)
     columns = list(zip(*constants, strict=True))
@@ -104,8 +104,11 @@ def family(first: CqelsQuery, constants: Sequence[tuple[str, ...]], names: Seque
 
 
 def can_vary(query: CqelsQuery) -> bool:
-    """Whether a table of constants can be joined with the query: above it are only projections, filters,
-    BIND, what orders rows, and groupings that have keys, if it is not a template that reads the constants."""
+    """Whether a table of constants can be joined with the query, so that it can be part of a family.
+
+    The query may have only projections, DISTINCT, ORDER BY, filters, BIND and groupings above the join. A
+    grouping must have keys, and cannot be in a CONSTRUCT, whose template reads the constants.
+    """
     form = query.query.form
     if not isinstance(form, Select | Construct):
         return False
@@ -114,12 +117,14 @@ def can_vary(query: CqelsQuery) -> bool:
         if isinstance(spine, Group) and (not spine.keys or isinstance(form, Construct)):
             return False
         spine = spine.pattern
-    return not isinstance(spine, Slice)  # of all that comes, the rows of one member could be the first
+    return not isinstance(spine, Slice)  # LIMIT would count the rows of all members together
 
 
 def beside(node: Node, table: TableScan) -> Node:
-    """The pattern with the table joined below all that reports. Projections keep its columns; groupings only
-    the member, which the others depend on."""
+    """The pattern with the table joined below its projections, groupings and the like.
+
+    Projections keep all columns of the table. Groupings keep only the member, which determines the others.
+    """
     match node:
         case Project(pattern, variables):
             return Project(beside(pattern, table), (*map(Variable, table.variables), *variables))
@@ -165,12 +170,12 @@ def _is_grouped(node: Node) -> bool:
 
 
 def _joined(node: Node, change: Change, fixed: set[int]) -> Node:
-    """What stands in a join: here a constant may become a variable, as the table will bind it."""
+    """The part that is joined with the table: its constants may become variables, which the table binds."""
     match node:
         case BGP(patterns):
             return BGP(tuple(_triple(pattern, change) for pattern in patterns))
         case StreamPattern(window, pattern) if window not in fixed:
-            # What a window of TRIPLES n holds depends on what matches, so there constants stay.
+            # The content of a window TRIPLES n depends on its patterns, so its constants stay.
             return replace(node, pattern=_triple(pattern, change))
         case Join(left, right) | Union(left, right):
             return replace(node, left=_joined(left, change, fixed), right=_joined(right, change, fixed))

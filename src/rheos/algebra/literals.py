@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from rheos.terms import XSD, is_literal, split_literal
 
-# An exact number has so many digits after the point, and so many before it.
+# The number of digits of an exact number after the point, and before it.
 DIGITS, WHOLE_DIGITS = 18, 19
 
 INTEGER, DECIMAL, FLOAT, DOUBLE = (XSD + name for name in ("integer", "decimal", "float", "double"))
@@ -23,7 +23,8 @@ DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION = (
 )
 DURATIONS = (DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION)
 
-# The kinds of durations are sets of bits, so that `|` is the type of a sum: of both parts comes a duration.
+# The kinds of durations are sets of bits, so that `|` gives the kind of a sum: both parts make an
+# xsd:duration.
 DAY_TIME, YEAR_MONTH, ANY_DURATION = 1, 2, 3
 DURATION_KINDS = {DAY_TIME_DURATION: DAY_TIME, YEAR_MONTH_DURATION: YEAR_MONTH, DURATION: ANY_DURATION}
 
@@ -36,7 +37,8 @@ DERIVED_INTEGERS = tuple(
     )
 )  # fmt: skip
 
-# The rank of a number is a set of bits, so that `|` is type promotion (17.3): of two ranks comes the wider.
+# The rank of a number is a set of bits, so that `|` is type promotion (17.3): it gives the wider of two
+# ranks.
 RANK_INTEGER, RANK_DECIMAL, RANK_FLOAT, RANK_DOUBLE = 1, 3, 7, 15
 EXACT_RANKS = {"integer": RANK_INTEGER, "decimal": RANK_DECIMAL}
 RANKS = {INTEGER: RANK_INTEGER, DECIMAL: RANK_DECIMAL, FLOAT: RANK_FLOAT, DOUBLE: RANK_DOUBLE}
@@ -53,8 +55,8 @@ TIME_FORM = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 END_OF_DAY_FORM = r"24:00:00(?:\.0+)?"
 
 # Durations (XSD 1.1, 3.3.6.2, 3.4.26, 3.4.27) up to 183,332 years, or 72,000 years in microseconds: a BIGINT
-# then has room for a sum of two. Zeros in front or at the end do not count. That something must follow P and
-# T is asked apart: a pattern of all the ways to do so would be long.
+# then has room for the sum of two. Leading and trailing zeros do not count. That something must follow P and
+# T is checked separately, because a pattern with all possibilities would be long.
 _MONTHS = "(?:0*[0-9]{1,5}Y)?(?:0*[0-9]{1,6}M)?"
 _TIME = r"(?:T(?:0*[0-9]{1,8}H)?(?:0*[0-9]{1,9}M)?(?:0*[0-9]{1,12}(?:\.[0-9]{1,6}0*)?S)?)?"
 _DAYS = rf"(?:0*[0-9]{{1,7}}D)?{_TIME}"
@@ -68,7 +70,7 @@ _PRECISE = Context(prec=400, rounding=ROUND_HALF_UP)
 
 @dataclass(frozen=True, slots=True)
 class ConstantNumber:
-    """`exact` is None for floats and doubles, and for what DECIMAL(37,18) cannot hold."""
+    """The value of a number. `exact` is None for floats, doubles, and numbers too long for DECIMAL(37,18)."""
 
     rank: int
     exact: Decimal | None
@@ -84,7 +86,10 @@ class ConstantMoment:
 
 @dataclass(frozen=True, slots=True)
 class ConstantDuration:
-    """Months, and all that is shorter as microseconds, both of one sign. `kind` is a set of bits."""
+    """A duration: months, and everything shorter as microseconds, of the same sign.
+
+    `kind` is a set of bits.
+    """
 
     kind: int
     months: int
@@ -108,9 +113,9 @@ def float32(value: float) -> float:
 
 
 def decimal(lexical: str) -> Decimal | None:
-    """A decimal number rounded to 18 digits after the point; None where it has too many before it."""
+    """A decimal number rounded to 18 digits after the point; None if it has too many digits before it."""
     exact = Decimal(lexical)
-    if exact and exact.adjusted() >= WHOLE_DIGITS:  # before it is rounded: it may have thousands of digits
+    if exact and exact.adjusted() >= WHOLE_DIGITS:  # quick, while rounding thousands of digits is not
         return None
     value = exact.quantize(Decimal(1).scaleb(-DIGITS), context=_PRECISE)
     if abs(value) >= Decimal(10) ** WHOLE_DIGITS:
@@ -130,7 +135,7 @@ def number(lexical: str, kind: str | None) -> ConstantNumber | None:
 
 
 def moment(lexical: str, kind: str | None) -> ConstantMoment | None:
-    """A date or dateTime as microseconds since 1970: of UTC, or of no zone in particular."""
+    """A date or dateTime as microseconds since 1970, in UTC or, without a zone, as if it were in UTC."""
     forms = {DATE_TIME: f"({DATE_FORM})T({TIME_FORM}|{END_OF_DAY_FORM})", DATE: f"({DATE_FORM})()"}
     if kind not in forms:
         return None

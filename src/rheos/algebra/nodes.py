@@ -55,7 +55,7 @@ class ZeroOrOne:
 
 @dataclass(frozen=True, slots=True)
 class NegatedSet:
-    """Any one step whose predicate is not among these (inverse steps are an Alternative of an Inverse)."""
+    """One step whose predicate is not among these. Inverse steps are an Inverse, in an Alternative."""
 
     predicates: frozenset[str]
 
@@ -68,7 +68,7 @@ Path = Link | Inverse | Sequence | Alternative | ZeroOrMore | OneOrMore | ZeroOr
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A variable for the time of the stream triple that a pattern matches; of one stream only, if named."""
+    """A variable for the time of the stream triple that a pattern matches, in one `stream` or in any."""
 
     variable: Variable
     stream: str | None = None
@@ -86,7 +86,8 @@ class TriplePattern:
         return self.subject, self.predicate, self.object
 
 
-# Of a graph with windows: all triples, those of new elements, all but these, or only the static ones.
+# The part of a graph with windows that a pattern looks at: all triples, those of new elements, all but these,
+# or only the static triples.
 GraphPart = Literal["all", "new", "old", "static"]
 
 
@@ -95,7 +96,8 @@ class BGP:
     """A basic graph pattern; the empty one has one solution that binds nothing.
 
     `small` are the places of the patterns that the optimiser found small enough to send to every worker.
-    `parts` says of each pattern of a continuous query at what it looks; none say that all look at everything.
+    `parts` has the part of the graph that each pattern of a continuous query looks at. If it is empty, all
+    patterns look at all triples.
     """
 
     patterns: tuple[TriplePattern, ...] = ()
@@ -105,8 +107,11 @@ class BGP:
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A path between two ends. With `seeds` only those solutions are asked for whose subject, a variable,
-    has a value that it has in a solution of the seeds."""
+    """A path between two ends.
+
+    With `seeds`, the subject is a variable, and only solutions are wanted in which it has a value that it
+    also has in a solution of `seeds`.
+    """
 
     subject: Term
     path: Path
@@ -153,8 +158,10 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class InWindow(Graph):
-    """WINDOW of RSP-QL: the pattern on what the window of that name holds, as a default graph of its own.
-    GRAPH inside is about the graphs of the stream that are in the window."""
+    """WINDOW of RSP-QL: the pattern on the window of that name, which is its default graph.
+
+    GRAPH inside is about the graphs of the stream that are in the window.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +181,10 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Grouping by key variables (each already bound by an Extend), and the aggregates of each group.
+    """Grouping by key variables, and the aggregates of each group.
 
-    With no keys there is exactly one group, even of no rows.
+    A key that is an expression is bound by an Extend below. Without keys there is exactly one group, even if
+    it has no rows.
     """
 
     pattern: Node
@@ -195,7 +203,7 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """Every solution of the pattern, extended by aggregates: nothing is collapsed, as with SQL's windows."""
+    """Every solution of the pattern, extended by aggregates: no rows are merged, as with SQL's windows."""
 
     pattern: Node
     aggregations: tuple[Aggregation, ...]
@@ -242,10 +250,10 @@ class Slice:
 class SeqJoin:
     """SEQ of EP-SPARQL: the left ends before the right starts.
 
-    With SEQ NOT no solution that is compatible lies `between` both. If `alike`, none lies between any
-    solutions of both sides that bind the same as these and have the same interval together: what the
-    optimiser makes of how the papers say it. With a policy of consumption, which `pairs` it makes of what
-    occurs is decided apart.
+    With SEQ NOT, no compatible solution of `between` lies between both. With `alike`, this must also hold for
+    all other pairs that bind the same and have the same interval as the whole; the optimiser makes such a
+    node from the way in which the papers write SEQ NOT. With a policy of consumption, the runtime decides
+    which `pairs` of solutions the join makes.
     """
 
     left: Node
@@ -257,7 +265,7 @@ class SeqJoin:
 
 @dataclass(frozen=True, slots=True)
 class SeqRightJoin:
-    """OPTIONALSEQ: the left, which is optional, ends before the right starts."""
+    """OPTIONALSEQ: the left side is optional, and ends before the right side starts."""
 
     left: Node
     right: Node
@@ -279,8 +287,8 @@ AllenRelation = Literal["MEETS", "OVERLAPS", "STARTS", "DURING", "FINISHES"]
 class AllenJoin:
     """One of Allen's relations between the intervals of both sides.
 
-    Of the thirteen, EQUALS is an `EqJoin` and BEFORE a `SeqJoin`; converses have their sides exchanged. With
-    FINISHES both sides end together, with all others the right one ends last.
+    Of the thirteen relations, EQUALS is an `EqJoin` and BEFORE a `SeqJoin`; converses exchange the sides.
+    With FINISHES both sides end together; with all others the right side ends last.
     """
 
     relation: AllenRelation
@@ -290,7 +298,7 @@ class AllenJoin:
 
 @dataclass(frozen=True, slots=True)
 class EqLeftJoin:
-    """EQUALSOPTIONAL: the right, which is optional, starts and ends with the left."""
+    """EQUALSOPTIONAL: the right side is optional, and starts and ends with the left side."""
 
     left: Node
     right: Node
@@ -299,11 +307,12 @@ class EqLeftJoin:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """WITHIN of EP-SPARQL: at each end e of a solution of the pattern, the aggregates over those solutions
-    that agree with it in the variables of `group` and have ended in (e - within, e], itself among them.
+    """WITHIN of EP-SPARQL: aggregates over the recent solutions of a group, at the end of each solution.
 
-    One row for each group and end, of these variables and the aggregates alone, as of a Group. Its interval
-    goes from the earliest start among the solutions to e. `within` is in microseconds.
+    For each solution with the end e, the recent solutions are those with the same values of the variables
+    `group` that ended in (e - within, e], itself included. There is one row for each group and end; as for a
+    Group, it binds only these variables and the aggregates. Its interval goes from the earliest start of the
+    recent solutions to e. `within` is in microseconds.
     """
 
     pattern: Node
@@ -314,10 +323,10 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class StreamPattern:
-    """A triple pattern on a window of a CQELS-QL query, by its number among these, from 1.
+    """A triple pattern on a stream: on the window of that number, from 1, of a query.
 
-    `part` are the elements that it looks at: all, those that came before the batch, or those that are new.
-    Where all `objects` of a batch are short numbers of one datatype, their values are at hand in a column.
+    `part` says which elements it looks at: all, those that came before the batch, or the new ones. `objects`
+    is set if all objects in a batch are short numbers of one datatype: then a column has their values.
     """
 
     window: int
@@ -330,8 +339,8 @@ class StreamPattern:
 class Runs:
     """`{ ... }+` and `{ ... }{m,n}`: solutions of a group one after the other, and aggregates over each run.
 
-    With a `most`, all stretches of `least` to `most` neighbours. Without, runs that are as long as they can
-    be: which they are is known only later than they end. If they are limited, none is longer than `within`.
+    With `most`, the runs are all stretches of `least` to `most` neighbours. Without it, they are the longest
+    runs, and which these are is known only after their end. With `within`, no run lasts longer.
     """
 
     pattern: Node
@@ -340,7 +349,7 @@ class Runs:
     least: int = 1
     most: int | None = None
     within: int | None = None
-    closed: bool = False  # they are in a window, in which nothing more will come
+    closed: bool = False  # the runs are in a window, into which no more elements can come
 
     @property
     def is_late(self) -> bool:
@@ -349,15 +358,20 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What happens in a window of RSP-QL: the solutions of a pattern with intervals, which are a set. What is
-    left of each is its mapping."""
+    """The events in a window of RSP-QL: the solutions of a pattern, a set of mappings with intervals.
+
+    The result has the mapping of each, without its interval.
+    """
 
     pattern: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The solutions of the SeqJoin of this number that a policy of consumption has made; `part` as above."""
+    """The solutions of a SeqJoin that a policy of consumption has made, by the number of the SeqJoin.
+
+    `part` is as in StreamPattern.
+    """
 
     number: int
     variables: tuple[str, ...]
@@ -367,8 +381,10 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """The solutions in a table, with a column for each variable: of a pattern on static data or, with the
-    instant of each solution, what the shards of a continuous query have found."""
+    """The solutions in a table with a column for each variable, such as those of a pattern on static data.
+
+    With `by_instant`, the table also has the instant of each solution: the results of shards.
+    """
 
     table: str
     variables: tuple[str, ...]
@@ -378,8 +394,10 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The solutions of a pattern, the `whole`, of which earlier micro-batches have kept some. `pattern` are
-    those that a batch adds."""
+    """The solutions of the pattern `whole`, of which those of earlier micro-batches are in a table.
+
+    `pattern` has the solutions that this batch adds.
+    """
 
     pattern: Node
     whole: Node
@@ -406,12 +424,13 @@ Node = (
 class Dataset:
     """The graphs named by FROM and FROM NAMED, as terms; a query without such clauses has no Dataset.
 
-    With FROM NAMED alone the default graph is empty, but that of a continuous query is the engine's: it
-    `keeps_default`. WITH, of an update, chooses the default graph alone, and `named` is None: all named
-    graphs are there.
+    With FROM NAMED alone, the default graph is empty, unless the dataset `keeps_default`: then it is the
+    default graph of the engine, as in continuous queries. WITH of an update chooses only the default graph;
+    `named` is None then, which means all named graphs.
 
-    With `entailed`, what RDFS entails by a schema is in all graphs, too: by the schema of these graphs, whose
-    merge is then the default graph, or of the engine's default graph, if there are none.
+    With `entailed`, all graphs also have the triples that RDFS entails by a schema. That is the schema of
+    these graphs, whose merge is then the default graph, or, if it is empty, the schema of the engine's
+    default graph.
     """
 
     default: tuple[str, ...]
@@ -428,7 +447,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """Template blank nodes are variables whose name starts with a dot: new ones for each solution."""
+    """Blank nodes of the template are variables whose name starts with a dot: new nodes for each solution."""
 
     pattern: Node
     template: tuple[TriplePattern, ...]

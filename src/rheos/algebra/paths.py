@@ -51,10 +51,9 @@ def translate_path(path: ast.Path, resolve: Callable[[ast.Name], str]) -> Path:
 
 
 def unfold(pattern: PathPattern, fresh: Callable[[], Variable]) -> Node:
-    """The pattern with every part of its path that plain operators can say said by them.
+    """The pattern with joins, unions and triple patterns for the parts of its path that can be these.
 
-    What stays a path is what needs a closure or a negated set; `fresh` gives the variables that stand
-    between the steps of a sequence.
+    Repetitions and negated sets stay paths. `fresh` gives the variables between the steps of a sequence.
     """
     subject, object_ = pattern.subject, pattern.object
     match pattern.path:

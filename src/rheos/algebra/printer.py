@@ -1,4 +1,4 @@
-"""The algebra as indented s-expressions: what `rheos explain` shows and the golden tests keep."""
+"""Prints the algebra as indented s-expressions, for `rheos explain` and the golden tests."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SHORT = {XSD: "xsd:", RDF: "rdf:"}
 
 
 def show(query: Query) -> str:
-    """A whole query, one operator a line."""
+    """A whole query, with one operator on each line."""
     lines = list(form_lines(query.form))
     if query.dataset is not None and query.dataset.entailed is not None:
         schema = " ".join(map(short, query.dataset.entailed)) or "default"

@@ -1,4 +1,4 @@
-"""Walking over the algebra: rewrite the operands of a node, or look at them."""
+"""Traversal of the algebra: functions that rewrite the operands of a node, or look at them."""
 
 from __future__ import annotations
 

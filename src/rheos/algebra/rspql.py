@@ -1,4 +1,4 @@
-"""From the syntax tree of an RSP-QL query to its algebra: the translation of SPARQL, with named windows."""
+"""Translation of the syntax tree of an RSP-QL query to its algebra: that of SPARQL, with named windows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENTAILMENTS = {_REGIMES + "RDFS": "rdfs", _REGIMES + "Simple": "none"}
 
 
 def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) -> RspqlQuery:
-    """The algebra of a continuous query; `name` is what it is called if its text does not say."""
+    """The algebra of a continuous query; `name` is its name if its text does not give one."""
     translator = RspqlTranslator(Names.of(query, base))
     check_windows(query, translator.names.iri)
     registration = query.registration
@@ -38,7 +38,7 @@ def translate_rspql(query: ast.Query, name: str, base: str = iris.DEFAULT_BASE) 
 
 
 class RspqlTranslator(EPSparqlTranslator):
-    """Adds windows in which events happen."""
+    """Adds windows whose patterns are about events, as in EP-SPARQL."""
 
     def element(self, element: ast.Pattern) -> Node:
         if isinstance(element, ast.WindowPattern) and has_events(element.pattern):
@@ -51,7 +51,7 @@ class RspqlTranslator(EPSparqlTranslator):
 
 
 def _closed(node: Node) -> Node:
-    """In a window nothing more comes, so that all runs are over."""
+    """A Runs node in a window: no more elements can come, so all runs are over."""
     return replace(node, closed=True) if isinstance(node, Runs) else node
 
 
@@ -60,9 +60,9 @@ def _has_paths(node: Node) -> bool:
 
 
 def check_windows(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
-    """Raise an error where two windows have the same name, or a pattern names one that there is not.
+    """Raise an error if two windows have the same name, or if a pattern names a window that does not exist.
 
-    The parser has checked the same as far as it can without the base IRI; `iri` resolves a name.
+    The parser has made these checks as far as it can without the base IRI; `iri` resolves a name.
     """
     names: set[str] = set()
     for clause in query.streams:
@@ -77,7 +77,7 @@ def check_windows(query: ast.Query, iri: Callable[[ast.Name], str]) -> None:
 
 
 def entailment_of(query: ast.Query, iri: Callable[[ast.Name], str]) -> str | None:
-    """What UNDER ENTAILMENT REGIME says."""
+    """The entailment that the text names by UNDER ENTAILMENT REGIME, if it names one."""
     if query.registration is None or query.registration.regime is None:
         return None
     regime = iri(query.registration.regime)

@@ -1,9 +1,10 @@
-"""SAMPLE: the algebra of a query that is answered on a part of its stream, and scaled to the whole.
+"""SAMPLE: the algebra of a query that is evaluated on a sample of its stream and scaled to the whole stream.
 
     group (?g) ((?n (count *)))  (bgp …)   becomes   extend (?n xsd:integer(round(?m / 0.1)))
                                                        group (?g) ((?m (count *)))  graph <stream> (bgp …)
 
-So whatever is above the grouping sees estimates. The syntax has been checked: a solution has one element.
+So all operators above the grouping see estimates. The parser has checked that a solution has only one
+element.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from rheos.algebra.streams import Estimate
 from rheos.terms import XSD, literal
 
 MILLION = 1_000_000
-# The column of what an error is computed from; no user can write a variable with such a name.
+# The names of columns from which errors are computed; users cannot write variables with such names.
 _COLUMN = ".{} of {}"
 
 
 def on_sample(query: Query, stream: str, parts: int) -> tuple[Query, tuple[Estimate, ...]]:
-    """The query on a sample of so many triples of a million of a stream, a term."""
+    """The query on a sample of a stream (a term) that has `parts` of a million triples, and its estimates."""
     form = query.form
     assert isinstance(form, Select)
     found: list[Estimate] = []
@@ -33,7 +34,7 @@ def on_sample(query: Query, stream: str, parts: int) -> tuple[Query, tuple[Estim
     def rewritten(node: Node) -> Node:
         match node:
             case BGP():
-                # Of the stream alone: what is static has not been sampled.
+                # The pattern reads only the stream, because static triples are not sampled.
                 return Graph(Constant(stream), node)
             case Group(pattern, keys, aggregates):
                 grouping.update({variable.name: aggregate for variable, aggregate in aggregates})
@@ -75,7 +76,7 @@ def _scaled(raw: Variable, function: str, parts: int) -> Expression:
 
 
 def _needed(variable: Variable, aggregate: Aggregate) -> Iterator[tuple[Variable, Aggregate]]:
-    """What the error of an aggregate is computed from."""
+    """The aggregates from which the error of an aggregate is computed."""
     value, name = aggregate.argument, aggregate.name
     if name in ("COUNT", "AVG"):
         yield Variable(_COLUMN.format("count", variable.name)), Aggregate("COUNT", value)

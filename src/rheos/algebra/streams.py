@@ -1,4 +1,4 @@
-"""What makes a query continuous: the windows it looks through, when it reports, and as what."""
+"""Continuous queries of the four languages as data: their windows, when they report, and what they report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from rheos.algebra.nodes import Query, TriplePattern
 
 @dataclass(frozen=True, slots=True)
 class LogicalWindow:
-    """The elements of the last `range` microseconds before a time that is `delay` before the instant; it
-    moves on every `step` microseconds."""
+    """The elements of `range` microseconds that end `delay` before the instant; it moves every `step`."""
 
     range: int
     step: int
@@ -21,7 +20,7 @@ class LogicalWindow:
 
 @dataclass(frozen=True, slots=True)
 class PhysicalWindow:
-    """The last so many triples, or graphs of a stream of these; it moves on after `step` more."""
+    """The last `triples` triples, or with `graphs` the last graphs; it moves after `step` more of them."""
 
     triples: int
     step: int
@@ -30,8 +29,11 @@ class PhysicalWindow:
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow:
-    """Elements of which each comes at most `gap` microseconds after the one before; `by_subject`, of the same
-    subject. Its instant is as long after the last."""
+    """Elements each of which comes at most `gap` microseconds after the one before.
+
+    With `by_subject`, each subject has its own sessions. The instant of a session is `gap` after its last
+    element.
+    """
 
     gap: int
     by_subject: bool = False
@@ -40,15 +42,18 @@ class SessionWindow:
 MovingWindow = LogicalWindow | PhysicalWindow
 Window = MovingWindow | SessionWindow
 
-# Report all answers, what is new among them, or what is gone.
+# What an evaluation reports: all answers, the new answers, or the answers that are gone.
 StreamOperator = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 
 
 @dataclass(frozen=True, slots=True)
 class StreamWindow:
-    """A window on a stream (a term): its named graph and, if not `named`, also part of the default graph. In
-    RSP-QL it is no graph of the data set, but has a `name` of its own, a term. With a `sample`, it holds so
-    many triples of a million."""
+    """A window on a stream, given as a term.
+
+    The window is the named graph of its stream and, unless it is `named`, also part of the default graph. A
+    window of RSP-QL is not a graph of the dataset, but has a `name` of its own, a term. With `sample`, the
+    window holds that many of a million triples.
+    """
 
     stream: str
     window: Window
@@ -59,9 +64,11 @@ class StreamWindow:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A variable of a SELECT that is an aggregate of a sample: COUNT, SUM or AVG. The query answers what its
-    error is computed from in further variables: how many values there are, their sum, and that of their
-    squares, as far as the aggregate needs them."""
+    """A variable of a SELECT that is an aggregate over a sample: COUNT, SUM or AVG.
+
+    The query has further variables (`needs`) from which the error of the estimate is computed: the number of
+    values, their sum and the sum of their squares, as far as the aggregate needs them.
+    """
 
     variable: str
     function: str
@@ -70,11 +77,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class CSparqlQuery:
-    """A registered query: reported at the instants of its windows, or every so many microseconds.
+    """A registered query: it reports at the instants of its windows, or `every` so many microseconds.
 
-    One that `makes_stream` gives its triples to other queries as a stream. The `operator` says what it
-    reports: its answers, or how these differ from those of the evaluation before. One that is `stretched`
-    skips all but the last of the instants that a batch completes. Of samples, it has `estimates`.
+    If it `makes_stream`, other queries can read its triples as a stream. The `operator` says what it reports:
+    its answers, or how these differ from the evaluation before. If it is `stretched`, it skips all but the
+    last of the instants that a batch completes. A query on a sample has `estimates`.
     """
 
     name: str
@@ -88,12 +95,12 @@ class CSparqlQuery:
 
     @property
     def has_sessions(self) -> bool:
-        """Whether it is evaluated for sessions, and at no other instants."""
+        """Whether the query has session windows, and so is evaluated only when sessions end."""
         return any(isinstance(window.window, SessionWindow) for window in self.windows)
 
     @property
     def compares(self) -> bool:
-        """Whether what it reports depends on the evaluation before."""
+        """Whether the report depends on the evaluation before."""
         return self.operator != "RSTREAM"
 
     @property
@@ -104,9 +111,9 @@ class CSparqlQuery:
 
 @dataclass(frozen=True, slots=True)
 class RspqlQuery(CSparqlQuery):
-    """A registered query of RSP-QL: its windows have names, under which patterns look into them.
+    """A registered query of RSP-QL: patterns look into its windows by their names.
 
-    Its text may say under which `entailment` it is.
+    The text of the query may name its `entailment`.
     """
 
     entailment: str | None = None
@@ -123,7 +130,7 @@ class RspqlQuery(CSparqlQuery):
 class RangeWindow:
     """The elements of the last `range` microseconds, both ends included; NOW is a range of 0.
 
-    With a `slide` it moves only at the multiples of that.
+    With `slide`, the window moves only at multiples of it.
     """
 
     range: int
@@ -132,7 +139,7 @@ class RangeWindow:
 
 @dataclass(frozen=True, slots=True)
 class LastWindow:
-    """TRIPLES n: the last so many elements that match one of the patterns of the window."""
+    """TRIPLES n: the last n elements that match one of the patterns of the window."""
 
     triples: int
 
@@ -168,7 +175,7 @@ class CqelsQuery:
 
 
 def mark_of(name: str) -> str:
-    """What the blank nodes that a query makes have in their labels, so that they are those of no other."""
+    """A mark in the labels of the blank nodes that a query makes, so that other queries make other nodes."""
     return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
 
 
@@ -181,8 +188,8 @@ Consumption = Literal["unrestricted", "recent", "chronological"]
 class EPSparqlQuery:
     """A registered query of EP-SPARQL: it reports each solution once, when its interval has ended.
 
-    Its stream are all the elements of `streams`, terms; None are all streams that there are. A CONSTRUCT is a
-    rule: what it makes is part of the stream of every such query.
+    It reads all elements of `streams`, given as terms; None stands for all streams. A CONSTRUCT is a rule:
+    its triples are part of the stream of every query of EP-SPARQL.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """timestamp(): triple patterns bind the time of their triples for the expressions that ask for it.
 
 C-SPARQL's `timestamp(?v)` is the latest time of the stream triples that matched a triple pattern with ?v. So
-these triple patterns bind a variable more, their time, and the call becomes the latest of these variables.
+each of these triple patterns binds one more variable, its time, and the call becomes LATEST of these
+variables.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rheos.algebra.rewrite import bottom_up
 
 
 def resolve_timestamps(node: Node) -> Node:
-    """The pattern with every TIMESTAMP in its filters and expressions resolved."""
+    """The pattern with all calls of TIMESTAMP in its filters and expressions replaced."""
     return bottom_up(node, Resolver().resolve)
 
 
@@ -80,7 +81,7 @@ class Resolver:
         return node
 
     def in_expression(self, expression: Expression, pattern: Node) -> tuple[Expression, Node]:
-        """The expression with its calls resolved against the pattern, and the pattern with their times."""
+        """The expression without calls of TIMESTAMP, and the pattern that binds the times for it."""
         if not isinstance(expression, Call):
             return expression, pattern
         if expression.name == "TIMESTAMP":
@@ -94,7 +95,7 @@ class Resolver:
         return Call(expression.name, tuple(arguments)), pattern
 
     def timed(self, node: Node, asked: tuple[Expression, ...], graph: Expression | None) -> Node:
-        """The pattern in which all triple patterns that are asked for bind their time."""
+        """The pattern in which the triple patterns that the arguments `asked` mean bind their time."""
         match node:
             case BGP(patterns):
                 return replace(node, patterns=tuple(self.with_time(p, asked, graph) for p in patterns))
@@ -118,7 +119,7 @@ class Resolver:
         self, pattern: TriplePattern, asked: tuple[Expression, ...], graph: Expression | None
     ) -> TriplePattern:
         stream = None
-        if len(asked) == 3:  # the form of the published engine: the very triple pattern
+        if len(asked) == 3:  # the form of the published engine: the arguments are the triple pattern
             wanted = pattern.terms == asked
         else:
             wanted = asked[0] in pattern.terms

@@ -1,4 +1,4 @@
-"""From a syntax tree to the algebra, by section 18.2 of the recommendation: names resolved, sugar gone."""
+"""Translation of a syntax tree to the algebra, by section 18.2 of the recommendation, with names resolved."""
 
 from __future__ import annotations
 
@@ -65,22 +65,23 @@ _SCHEME = re.compile(r'"[A-Za-z][A-Za-z0-9+.-]*:')
 # The timestamp function of the published C-SPARQL engine.
 TIMESTAMP = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
 
-# What tells one solution from another, for BNODE("x"): the same node in a solution, another in the next.
+# A variable with a different value in each solution. BNODE("x") reads it, to make the same node within a
+# solution and another one in the next.
 SOLUTION = Variable(".solution")
 
 
 def translate(query: ast.Query, base: str = iris.DEFAULT_BASE, *, lenient: bool = False) -> Query:
     """The algebra of a whole query; `base` resolves relative IRIs until the text says BASE.
 
-    A `lenient` translation only shows whether the query is right: it also takes what is SPARQL but not
-    supported (SERVICE, functions of others), and cannot be evaluated.
+    A `lenient` translation only checks a query and cannot be evaluated. It also accepts parts of SPARQL that
+    rheos does not support (SERVICE, unknown functions).
     """
     return Translator(Names.of(query, base), lenient).query(query)
 
 
 @dataclass(frozen=True)
 class Names:
-    """The prologue at work: prefixed names and relative IRIs become IRIs."""
+    """The declarations of a prologue, which turn prefixed names and relative IRIs into IRIs."""
 
     text: str
     base: str
@@ -91,7 +92,7 @@ class Names:
         return cls(query.text, base, {}).after(query.prologue)
 
     def after(self, prologue: Iterable[ast.Base | ast.Prefix]) -> Names:
-        """With further declarations."""
+        """These names with further declarations."""
         declared = tuple(prologue)
         if not declared:
             return self
@@ -119,7 +120,7 @@ class Names:
 
 @dataclass
 class Translator:
-    """One translation: the names of its prologue, and a count of the variables it had to invent."""
+    """One translation: the names of its prologue, the number of invented variables, and the current group."""
 
     names: Names
     lenient: bool = False
@@ -191,7 +192,7 @@ class Translator:
                 variable = Variable(item.variable.name)
                 extensions.append((variable, self.expression(item.expression)))
                 if self.grouped is not None:
-                    self.grouped |= {variable}  # what comes after sees it as it is
+                    self.grouped |= {variable}  # later expressions read this variable of the group
         order = [Order(self.expression(item.expression), item.descending) for item in modifiers.order_by]
         if keys is not None:
             found = tuple((variable, aggregate) for aggregate, variable in self.aggregates.items())
@@ -218,7 +219,8 @@ class Translator:
         return sliced(pattern, modifiers), variables
 
     def solutions(self, where: ast.Group, modifiers: ast.Modifiers) -> Node:
-        """The pattern of a CONSTRUCT, ASK or DESCRIBE: as SELECT *, and grouping makes its keys visible."""
+        """The pattern of a CONSTRUCT, ASK or DESCRIBE: that of SELECT *, or of SELECT with the grouping
+        keys."""
         projection = None
         if modifiers.group_by or modifiers.having:
             projection = tuple(item for item in modifiers.group_by if item.variable is not None)
@@ -228,7 +230,8 @@ class Translator:
         return pattern
 
     def aggregated(self, pattern: Node, modifiers: ast.Modifiers) -> Node:
-        """The AGGREGATE clauses of C-SPARQL: all see the rows of WHERE; all their filters come afterwards."""
+        """The AGGREGATE clauses of C-SPARQL: all read the rows of WHERE; their filters come after all of
+        them."""
         found = tuple(
             Aggregation(
                 Variable(item.variable.name),
@@ -243,7 +246,7 @@ class Translator:
         return filtered(pattern, map(self.expression, (*inner, *modifiers.filters)))
 
     def looking_back(self, group: Group, modifiers: ast.Modifiers) -> Node:
-        """What groups the solutions; a language of streams may group only some of them at a time."""
+        """The node that groups the solutions. EP-SPARQL replaces it for WITHIN."""
         return group
 
     def group_keys(
@@ -285,7 +288,10 @@ class Translator:
         return pattern, conjunction(filters)
 
     def beginning(self) -> Node:
-        """What a group begins with: one solution that binds nothing, unless a language knows more."""
+        """The pattern that a group begins with: one solution that binds nothing.
+
+        Subclasses may replace it.
+        """
         return UNIT
 
     def element(self, element: ast.Pattern) -> Node:
@@ -346,7 +352,7 @@ class Translator:
 
     @staticmethod
     def visible(pattern: Node, tree: ast.Node) -> tuple[Variable, ...]:
-        """What `*` stands for: the variables in scope that the user wrote, as they come in the text."""
+        """The variables that `*` stands for: those in scope that the user wrote, in the order of the text."""
         places: dict[str, tuple[int, int]] = {}
         for node in nodes(tree):
             if isinstance(node, ast.Var):
@@ -413,7 +419,7 @@ class Translator:
             raise QuerySyntaxError(message, self.names.text, call.position)
 
     def check_timestamp(self, call: ast.Call | ast.FunctionCall) -> None:
-        """After GROUP BY there are groups, and no triple that a pattern has matched."""
+        """Raise an error for timestamp() after GROUP BY: a group has no time, only triples have."""
         if self.grouped is None:
             return
         asked = [argument.name for argument in call.arguments if isinstance(argument, ast.Var)]
@@ -424,7 +430,7 @@ class Translator:
 
     def call(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
         if name in ("IRI", "URI") and not is_absolute(arguments[0]):
-            # A relative argument is resolved against the base, which the algebra no longer knows.
+            # A relative argument is resolved against the base at run time, so the base becomes an argument.
             arguments = (*arguments, Constant(terms.literal(self.names.base)))
         if name == "BNODE" and arguments:
             arguments = (*arguments, SOLUTION)
@@ -433,21 +439,21 @@ class Translator:
         return Call(name, arguments)
 
     def aggregate(self, aggregate: Aggregate) -> Variable:
-        """The variable that stands for an aggregate of the group at hand."""
+        """The variable that stands for an aggregate of the current group."""
         if aggregate not in self.aggregates:
             self.aggregates[aggregate] = Variable(self.invent("aggregate"))
         return self.aggregates[aggregate]
 
     @contextmanager
     def ungrouped(self) -> Iterator[None]:
-        """Inside an aggregate, or an EXISTS, variables are those of the rows and not of the group."""
+        """While the block runs, variables are those of rows, not of a group: for aggregates and EXISTS."""
         grouped, self.grouped = self.grouped, None
         yield
         self.grouped = grouped
 
 
 def is_absolute(text: Expression) -> bool:
-    """Whether a text certainly begins with the scheme of an IRI: then no base can change it."""
+    """Whether a text certainly begins with the scheme of an IRI, so that the base does not matter."""
     match text:
         case Call("CONCAT", (Constant(first), *_)):
             return _SCHEME.match(first) is not None
@@ -455,7 +461,7 @@ def is_absolute(text: Expression) -> bool:
 
 
 def join(left: Node, right: Node) -> Node:
-    """A join; the empty pattern is its identity, and neighbouring BGPs are one (18.2.2.5, 18.2.2.8)."""
+    """A join. The empty pattern is its identity, and neighbouring BGPs become one (18.2.2.5, 18.2.2.8)."""
     match left, right:
         case BGP(first), BGP(second):
             return BGP(first + second)
@@ -477,7 +483,7 @@ def window_of(window: ast.LogicalWindow | ast.PhysicalWindow | ast.SessionWindow
 
 
 def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
-    """The triple patterns that a solution was matched by: what CONSTRUCT * constructs."""
+    """The triple patterns of a pattern that can match triples of a solution: the template of CONSTRUCT *."""
     match node:
         case BGP(patterns):
             return patterns
@@ -499,7 +505,10 @@ def triple_patterns(node: Node) -> tuple[TriplePattern, ...]:
 
 
 def extend(pattern: Node, variable: Variable, expression: Expression) -> Node:
-    """An Extend; where its expression has to tell solutions apart, each gets a mark of its own first."""
+    """An Extend.
+
+    If its expression reads SOLUTION, this variable gets a different value in each solution first.
+    """
     if SOLUTION.name in used(expression) - in_scope(pattern):
         pattern = Extend(pattern, SOLUTION, Call("STRUUID", ()))
     return Extend(pattern, variable, expression)
@@ -512,5 +521,5 @@ def sliced(pattern: Node, modifiers: ast.Modifiers) -> Node:
 
 
 def groups_all(query: ast.SelectQuery) -> bool:
-    """Whether a query without GROUP BY groups all the same: HAVING, or an aggregate somewhere (18.2.4.1)."""
+    """Whether a query groups even without GROUP BY: it has HAVING, or an aggregate somewhere (18.2.4.1)."""
     return bool(query.modifiers.having or aggregates(query))

@@ -1,4 +1,4 @@
-"""From the syntax tree of an update to its operations, with all names resolved and each WHERE as algebra."""
+"""Translation of the syntax tree of an update to its operations, with names resolved and WHERE as algebra."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from rheos.syntax import ast, update_tree
 
 @dataclass(frozen=True, slots=True)
 class QuadTemplate:
-    """A triple of a template and its graph: None is the default graph. Blank nodes are variables whose name
-    starts with a dot: new nodes for each solution."""
+    """A triple of a template and its graph; None is the default graph.
+
+    Blank nodes are variables whose name starts with a dot: new nodes for each solution.
+    """
 
     graph: Term | None
     subject: Term
@@ -30,8 +32,11 @@ class QuadTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """For each solution, triples that go and then triples that come; without a `where` there is one solution,
-    which binds nothing. The solutions have the variables of the templates."""
+    """For each solution of `where`, triples to delete and then triples to insert.
+
+    Without a `where` there is one solution, which binds nothing. Solutions have the variables of the
+    templates.
+    """
 
     delete: tuple[QuadTemplate, ...]
     insert: tuple[QuadTemplate, ...]
@@ -41,14 +46,14 @@ class Modify:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The IRI of a document, and that of the graph that it goes into."""
+    """LOAD: the IRI of a document, and the IRI of the graph into which it is loaded."""
 
     source: str
     graph: str | None
     silent: bool
 
 
-# Graphs are terms from here on; None is the default graph.
+# In the operations below, graphs are terms; None is the default graph.
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ def translate_update(update: update_tree.Update, base: str = iris.DEFAULT_BASE) 
 
 
 class _Operations:
-    """Translates operations with the names that are declared there."""
+    """Translates operations with the names that are declared before them."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -130,7 +135,7 @@ class _Operations:
     def _templates(
         self, quads: Iterable[update_tree.Quads], graph: Constant | None = None
     ) -> tuple[QuadTemplate, ...]:
-        """The quads; those that are in no graph by their own word are in `graph`."""
+        """The quads; those outside of GRAPH are in `graph`."""
         return tuple(
             QuadTemplate(graph if block.graph is None else self._translator.term(block.graph), *triple.terms)
             for block in quads
@@ -148,8 +153,11 @@ class _Operations:
 
 
 def _select(modify: update_tree.Modify, text: str, templates: tuple[QuadTemplate, ...]) -> ast.Query:
-    """The query for what the templates need to know of the solutions. Only where solutions make blank nodes
-    does it matter how often one comes."""
+    """The query for the variables of the templates.
+
+    It is DISTINCT, or has LIMIT 1 without variables, unless the templates make blank nodes: only then does it
+    matter how often a solution comes.
+    """
     variables = tuple(dict.fromkeys(variables_of(templates)))
     named = [ast.Var(modify.position, variable.name) for variable in variables if not variable.is_blank]
     projection = tuple(ast.Projection(variable.position, variable) for variable in named)
@@ -160,5 +168,5 @@ def _select(modify: update_tree.Modify, text: str, templates: tuple[QuadTemplate
 
 
 def variables_of(templates: Iterable[QuadTemplate]) -> Iterator[Variable]:
-    """The variables of templates, blank nodes included, as they come."""
+    """The variables of templates, blank nodes included, in their order."""
     return (term for quad in templates for term in quad.terms if isinstance(term, Variable))

@@ -1,4 +1,4 @@
-"""Which variables a pattern mentions, may bind, and always binds: sections 18.2.1 and 18.4 as functions."""
+"""Variables of patterns: which a pattern mentions, may bind, and always binds (sections 18.2.1 and 18.4)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ NUMERIC_FUNCTIONS = (
     _ON_NUMBERS | _OF_OTHERS | {XSD + name for name in ("integer", "decimal", "float", "double")}
 )
 
-# What a solution of EP-SPARQL says of the time it took.
-
 
 def names(terms: Iterable[Term]) -> Names:
     """The variables among some terms."""
@@ -60,7 +58,7 @@ def names(terms: Iterable[Term]) -> Names:
 
 
 def number_name(kind: str, variable: str) -> str:
-    """What the column is called that has the values of a variable which is a number of that kind."""
+    """The name of the column with the values of a variable whose values are all numbers of that kind."""
     return f"${kind} {variable}"
 
 
@@ -165,7 +163,7 @@ def certain(node: Node) -> Names:
 
 @lru_cache(maxsize=8192)
 def numeric(node: Node) -> Names:
-    """The variables that are a number wherever a solution of the pattern binds them."""
+    """The variables that are a number in every solution of the pattern that binds them."""
     match node:
         case StreamPattern(_, pattern, _, objects) if objects is not None:
             return names((pattern.object,))
@@ -213,7 +211,7 @@ def numeric(node: Node) -> Names:
 
 @lru_cache(maxsize=8192)
 def resources(node: Node) -> Names:
-    """The variables that are an IRI or a blank node wherever a solution of the pattern binds them."""
+    """The variables that are an IRI or a blank node in every solution of the pattern that binds them."""
     match node:
         case BGP(patterns):
             return names(term for pattern in patterns for term in (pattern.subject, pattern.predicate))
@@ -247,18 +245,18 @@ def resources(node: Node) -> Names:
 
 
 def _of_both(left: Node, right: Node) -> Names:
-    """Those that are resources whichever side binds them."""
+    """The variables that are resources whichever side binds them."""
     other = (in_scope(left) - resources(left)) | (in_scope(right) - resources(right))
     return (resources(left) | resources(right)) - other
 
 
 def gives_number(expression: Expression | None, numbers: Names) -> bool:
-    """Whether an expression is a number unless it fails, given the variables that are."""
+    """Whether an expression gives a number or an error; `numbers` are the variables that are numbers."""
     match expression:
         case Variable(name):
             return name in numbers
         case Call("+" | "-" | "unary-" | "unary+", arguments):
-            # A sum of times has a time on each side.
+            # A sum that is not a number has a time or duration on each side.
             return any(never_a_time(argument, numbers) for argument in arguments)
         case Call(name):
             return name in NUMERIC_FUNCTIONS
@@ -293,7 +291,7 @@ def used(expression: Expression | Aggregate | None) -> Names:
 
 @lru_cache(maxsize=8192)
 def mentioned(node: Node) -> Names:
-    """Every variable that stands anywhere in the pattern, in scope or not."""
+    """All variables that occur anywhere in the pattern, in scope or not."""
     match node:
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
@@ -344,7 +342,7 @@ def exists_in(expression: Expression | None) -> list[Node]:
 
 
 def has_exists(expression: Expression | None) -> bool:
-    """Whether EXISTS stands anywhere in the expression."""
+    """Whether an EXISTS occurs anywhere in the expression."""
     match expression:
         case Exists():
             return True
@@ -354,8 +352,10 @@ def has_exists(expression: Expression | None) -> bool:
 
 
 def asks_interval(expression: Expression | None) -> bool:
-    """Whether the value depends on the interval of the solution, and so on the pattern that it is a solution
-    of; what stands inside EXISTS asks for the interval of a pattern there."""
+    """Whether the value depends on the interval of the solution, and so on the pattern below.
+
+    Calls inside EXISTS do not count: they ask for the interval of a solution there.
+    """
     match expression:
         case Call(name, arguments):
             return name in INTERVAL or any(map(asks_interval, arguments))

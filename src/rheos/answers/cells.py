@@ -1,7 +1,7 @@
-"""Columns of terms as columns of text, in the forms of results.
+"""Cells: turns columns of terms into columns of text, in the forms of results.
 
-Where the values of a column repeat, each different one is written once. Elsewhere the pieces are cut out of
-the column as it lies in memory; only those with characters that must be escaped are looked at one by one.
+If the values of a column repeat, the text of each distinct value is made once. Otherwise texts are cut out of
+the column as it is in memory, and only those with characters that must be escaped are made one by one.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from rheos.pieces import Positions, pieces
 
 Mask = npt.NDArray[np.bool_]
 
-# Values are taken to repeat if there are so many rows for each different one.
+# Values of a column repeat if there are at least so many rows for each distinct value.
 REPEATED = 4
-# A column of no more different values than a quarter of this is written value by value.
+# A column with at most a quarter of this number of distinct values is treated as if they repeat.
 FEW = 200
 
 _IRI, _BLANK, _QUOTE, _BACKSLASH, _SPACE = b'<_"\\ '
 
 
 class Terms:
-    """A column of terms as bytes: where each begins and ends, and where the text of a literal ends."""
+    """A column of terms as bytes: where each term begins and ends, and where the text of a literal ends."""
 
     def __init__(self, column: pa.StringArray) -> None:
         self.column = column
@@ -50,7 +50,7 @@ class Terms:
 
     @cached_property
     def close(self) -> Positions:
-        """Of a literal, the place of its last quotation mark; of all else, its end."""
+        """The position of the last quotation mark of a literal; the end of any other term."""
         if not self.is_literal.any():
             return self.stop
         last = self.quotes[np.searchsorted(self.quotes, self.stop) - 1]
@@ -58,12 +58,12 @@ class Terms:
 
     @cached_property
     def inner(self) -> tuple[Positions, Positions]:
-        """The text of each term: an IRI without its brackets, a literal without its quotation marks."""
+        """Where the text of each term is: an IRI without brackets, a literal without quotation marks."""
         is_iri = self.first == _IRI
         return self.start + (is_iri | self.is_literal), self.close - is_iri
 
     def hold(self, marks: bytes, start: Positions, stop: Positions, *, control: bool = False) -> Mask:
-        """Which pieces hold one of some characters, or any of those below the space."""
+        """Which pieces contain one of the given characters or, if `control`, a control character."""
         text = self.text[self.low :]
         found = [self.quotes] if _QUOTE in marks else []
         found += [np.flatnonzero(text == mark) + self.low for mark in marks if mark != _QUOTE]
@@ -80,22 +80,24 @@ class Terms:
 
 
 def csv_cells(column: pa.ChunkedArray) -> pa.Array:
-    """The values of terms alone."""
+    """Terms in the form of CSV: only their values."""
     return _written(column, csv_term, _cut_csv)
 
 
 def tsv_cells(column: pa.ChunkedArray) -> pa.Array:
-    """Terms as in Turtle, numbers without quotes."""
+    """Terms in the form of TSV: as in Turtle, with numbers without quotes."""
     return _written(column, tsv_term, _cut_tsv)
 
 
 def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray]) -> list[pa.Array | str]:
-    """The bindings of each row as an object of JSON, in pieces that are to be put together; unbound
-    variables are left out."""
-    # Each binding comes with a comma before it, so that an unbound variable leaves none behind.
+    """The bindings of each row as an object of JSON, in pieces for `concatenated`.
+
+    Unbound variables are left out.
+    """
+    # Each binding has a comma before it, so that an unbound variable leaves no comma behind.
     cells = [_json_binding(name, column) for name, column in zip(names, columns, strict=True)]
     if columns and not columns[0].null_count:
-        # The first is always there: its comma is not.
+        # The first variable is always bound, so its comma is left out.
         first, *rest = cells[0]
         without = first[1:] if isinstance(first, str) else pc.utf8_slice_codeunits(first, 1)
         return ["{", without, *rest, *chain(*cells[1:]), "}"]
@@ -103,19 +105,19 @@ def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray]) -> li
 
 
 def mapped(column: pa.ChunkedArray, fragment: Callable[[Any], str], null: str = "") -> pa.Array:
-    """A column with each value as its text; each different value is written once."""
+    """The texts of the values of a column; the text of each distinct value is made once."""
     return _of_each(_encoded(column), fragment, null)
 
 
 def concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:
-    """The texts of each row one after the other."""
+    """The concatenation of the texts of each row."""
     typed = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
     separator = pa.scalar(between, pa.large_string())
     return pc.binary_join_element_wise(*typed, separator)
 
 
 def joined(lines: pa.Array) -> bytes:
-    """All the lines as one text: in Arrow they stand one after the other already."""
+    """All lines as one text, which is a slice of Arrow's memory, where they are next to each other."""
     if not len(lines):
         return b""
     bounds = np.frombuffer(lines.buffers()[1], np.int64)
@@ -123,7 +125,7 @@ def joined(lines: pa.Array) -> bytes:
 
 
 def _json_binding(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
-    """A variable's part of each row, with a comma before it."""
+    """The binding of a variable in each row, with a comma before it."""
     key = f",{encode_basestring(name)}:"
     encoded = _encoded(column)
     if _repeats(encoded):
@@ -135,7 +137,7 @@ def _json_binding(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
     kinds = np.select([terms.first == _IRI, terms.first == _BLANK, terms.is_literal], [1, 2, 3], 0)
     opened = ["", *(f'{key}{{"type":"{kind}","value":"' for kind in ("uri", "bnode", "literal"))]
     heads = pa.array(opened, pa.large_string()).take(pa.array(kinds))
-    # Of a blank node, the label is what follows `_:`.
+    # The label of a blank node is what follows `_:`.
     if (kinds == 2).any():
         labels = pc.utf8_slice_codeunits(inner, 2)
         inner = pc.if_else(pa.array(kinds == 2), labels, inner)
@@ -145,7 +147,7 @@ def _json_binding(name: str, column: pa.ChunkedArray) -> list[pa.Array | str]:
 
 
 def _json_tail(suffix: str) -> str:
-    """What follows the text of a literal."""
+    """The JSON after the text of a term: its language or datatype, and the closing brace."""
     if not suffix:
         return '"}'
     if suffix[0] == "@":
@@ -177,7 +179,7 @@ def _mended(
     *,
     control: bool = False,
 ) -> pa.Array:
-    """Pieces of the terms; those with marks in them as `fragment` writes them."""
+    """Pieces of the terms; pieces that contain marks are written by `fragment`."""
     found = terms.cut(start, stop)
     return _replaced(found, terms.hold(marks, start, stop, control=control), found, fragment)
 
@@ -208,7 +210,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def _repeats(encoded: pa.DictionaryArray) -> bool:
-    """Whether to write each different value once; that is also quicker for few."""
+    """Whether to make the text of each distinct value once; that is also quicker for a few values."""
     return len(encoded.dictionary) * REPEATED <= max(len(encoded), FEW)
 
 

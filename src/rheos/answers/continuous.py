@@ -1,9 +1,10 @@
-"""The answers of continuous queries: Arrow tables for batches of instants, as Answers and as lines.
+"""The answers of continuous queries: Arrow tables for batches of instants come in, Answers or lines go out.
 
-The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC), for EP-SPARQL also
-`start`, where `at` is the end; then one column of terms for each variable; `subject`, `predicate` and
-`object` for CONSTRUCT and DESCRIBE; the boolean `found` for ASK. Columns are taken by position, since a
-variable may be called `?at` too. The answer of a one-shot query is a batch whose times are NULL.
+The table of a batch has the columns `instant` and `at` (microseconds since 1970 UTC). For EP-SPARQL it also
+has `start`; `at` is then the end, unless answers are late: then there is a column `end`. After these there is
+one column of terms for each variable; `subject`, `predicate` and `object` for CONSTRUCT and DESCRIBE; the
+boolean `found` for ASK. Columns are read by position, since a variable may be called `?at`, too. The answer
+of a one-shot query is a batch whose times are NULL.
 """
 
 from __future__ import annotations
@@ -32,26 +33,28 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
 @dataclass(frozen=True)
 class QueryInfo:
-    """What a form of output needs to know of a query; it can be pickled."""
+    """What writers and sinks need to know of a query; it can be pickled."""
 
     name: str
     kind: Kind
     variables: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    occurs: bool = False  # its answers have a start and an end
-    late: bool = False  # they are reported later than they end
-    errors: tuple[str, ...] = ()  # variables that are estimates: how far each may be off has a column, too
-    skips: bool = False  # the last column says of a row that its instant was skipped
+    occurs: bool = False  # whether answers have a start and an end
+    late: bool = False  # whether answers are reported later than at their end
+    errors: tuple[str, ...] = ()  # the variables that are estimates; each also has a column for its error
+    skips: bool = False  # whether the last column says that the instant of a row was skipped
 
     @property
     def times(self) -> int:
-        """How many columns of times stand before the terms: instant, at, start, end. An end has a column of
-        its own only if it is not when they are reported."""
+        """The number of columns of times before the terms: instant, at, start, end.
+
+        The end has a column of its own only if answers are late; otherwise `at` is the end.
+        """
         return 2 + self.occurs + self.late
 
     @property
     def interval(self) -> tuple[int, int]:
-        """The columns of the start and the end."""
+        """The positions of the columns of the start and the end."""
         return 2, 3 if self.late else 1
 
     @property
@@ -60,7 +63,7 @@ class QueryInfo:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What stands after the times in a table of answers."""
+        """The names of the columns after the times in a table of answers."""
         if self.is_graph:
             return TRIPLE_COLUMNS
         return ("boolean",) if self.kind == "ask" else tuple(self.variables)
@@ -68,7 +71,7 @@ class QueryInfo:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query reports at one instant; terms are made when they are asked for."""
+    """What a query reports at one instant; terms are decoded when they are first needed."""
 
     kind: Kind
     variables: tuple[str, ...]
@@ -76,14 +79,14 @@ class Answer:
     table: pa.Table = field(repr=False)
     start: datetime | None = None
     end: datetime | None = None
-    late: bool = False  # reported later than at its end
-    skips: bool = False  # the last column says whether it was skipped
+    late: bool = False  # whether it is reported later than at its end
+    skips: bool = False  # whether the last column says that the instant was skipped
 
     @classmethod
     def of(
         cls, query: QueryInfo, at: int, table: pa.Table, start: int | None = None, end: int | None = None
     ) -> Answer:
-        """`table` is a slice of a batch's table: one instant's rows, the times still before the terms."""
+        """The answer at one instant; `table` is a slice of a batch's table, with times before the terms."""
         terms = table.select(list(range(query.times, table.num_columns)))
         when = moment(at)
         if start is None:
@@ -104,7 +107,7 @@ class Answer:
 
     @property
     def skipped(self) -> bool:
-        """Whether the query was not evaluated at this instant, because it may be stretched."""
+        """Whether the query skipped this instant, which a query that is stretched may do."""
         return self.skips and len(self) > 0 and self.table.column(-1)[0].is_valid
 
     @cached_property
@@ -122,7 +125,7 @@ class Answer:
         return self.table.num_rows > 0 and bool(self.table.column(0)[0].as_py())
 
     def batch(self) -> pa.Table:
-        """The same as the table of a batch: with the times before the terms."""
+        """The answer as the table of a batch, with the times before the terms."""
         times = [self.at] if self.start is None else [self.at, self.start]
         if self.late and self.end is not None:
             times.append(self.end)
@@ -136,7 +139,7 @@ class Answer:
 
 
 def answers(query: QueryInfo, instants: pa.Table, rows: pa.Table) -> Iterator[Answer]:
-    """One Answer for each of the reported `instants` (instant, at, and start), also where it has no rows.
+    """One Answer for each of the reported `instants` (a table of times), even if it has no rows.
 
     Both tables are in the order of instants.
     """
@@ -161,7 +164,7 @@ def moment(microseconds: int) -> datetime:
 
 
 def time_text(microseconds: int) -> str:
-    """A time of the engine as xsd:dateTime in UTC, as short as it can be: `2026-01-01T00:01:00.25Z`."""
+    """A time of the engine as xsd:dateTime in UTC, in its shortest form: `2026-01-01T00:01:00.25Z`."""
     seconds, rest = divmod(microseconds, 1_000_000)
     text = second_text(seconds)
     return f"{text}.{rest:06}".rstrip("0") + "Z" if rest else f"{text}Z"
@@ -169,12 +172,12 @@ def time_text(microseconds: int) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def second_text(seconds: int) -> str:
-    """Times come in their order, many to a second."""
+    """The text of a second. It is cached, because times come in order and many are in the same second."""
     return moment(seconds * 1_000_000).replace(tzinfo=None).isoformat()
 
 
 def ntriples_term(term: str) -> str:
-    """A term as N-Triples has it: the escapes that the engine's form goes without."""
+    """A term in the form of N-Triples, with the escapes that the engine's own form does not have."""
     if term[0] != '"':
         return term
     lexical, suffix = split_literal(term)
@@ -182,14 +185,16 @@ def ntriples_term(term: str) -> str:
 
 
 def answer_lines(kind: Kind, name: str, variables: Sequence[str], table: pa.Table) -> bytes:
-    """The answers of a batch of one query as NDJSON, a line for each row, triple or boolean."""
+    """The answers of one query in a batch as NDJSON, with a line for each row, triple or boolean."""
     return joined(ndjson_lines(Alike((QueryInfo(name, kind, tuple(variables)),), table)))
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The answers to a batch of queries that differ in nothing but their names; `owners` has the place of the
-    query of each row, unless there is only one."""
+    """The answers in a batch of queries that differ only in their names.
+
+    `owners` has for each row the place of its query; it is None if there is only one query.
+    """
 
     queries: tuple[QueryInfo, ...]
     table: pa.Table
@@ -200,7 +205,7 @@ class Alike:
         return self.queries[0]
 
     def names(self, text: Callable[[str], str]) -> pa.Array | str:
-        """Of each row, or of all of them, the name of its query as a text."""
+        """The text of the query's name for each row; a single text if there is only one query."""
         if self.owners is None:
             return text(self.query.name)
         return pa.array([text(query.name) for query in self.queries], pa.large_string()).take(
@@ -209,7 +214,7 @@ class Alike:
 
 
 def ndjson_lines(alike: Alike) -> pa.Array:
-    """A batch as NDJSON, a string with its line feed for each row."""
+    """A batch as NDJSON: for each row a line with its line feed."""
     query, table = alike.query, alike.table
     names = alike.names(lambda name: f'{{"query":{encode_basestring(name)},')
     times = [mapped(table.column(1), lambda at: f'"at":"{time_text(at)}",')]
@@ -231,7 +236,7 @@ def ndjson_lines(alike: Alike) -> pa.Array:
 
 
 def noted_lines(query: QueryInfo, heads: pa.Array, columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Lines of a SELECT that has estimates, with their errors, or says which instants it skipped."""
+    """The lines of a SELECT that has estimates, with their errors, or that says which instants it skipped."""
     own = len(query.variables) - len(query.errors) - query.skips
     rows = json_objects(query.variables[:own], columns[:own])
     ends: list[pa.Array | str] = []
@@ -246,7 +251,7 @@ def noted_lines(query: QueryInfo, heads: pa.Array, columns: Sequence[pa.ChunkedA
 
 
 def nquads_lines(alike: Alike) -> pa.Array:
-    """Triples with their instant, or interval, as elements of a stream, in the form that `--stream` reads."""
+    """Triples with their time or interval as elements of a stream, in the form that `--stream` reads."""
     query, table = alike.query, alike.table
     cells = [mapped(column, ntriples_term) for column in table.columns[query.times :]]
     times = [mapped(column, _literal) for column in reversed(table.columns[1 : query.times])]
@@ -263,5 +268,5 @@ def _error(name: str) -> Callable[[str], str]:
 
 
 def _quotable(term: str) -> str:
-    """A term of N-Triples, as it stands inside a string of JSON."""
+    """A term of N-Triples, escaped for a string of JSON."""
     return encode_basestring(ntriples_term(term))[1:-1]

@@ -1,7 +1,7 @@
-"""The bytes that a batch appends to the output, for the answers of all the queries of a run.
+"""Formatters: make the bytes that a batch appends to the output, from the answers of all queries of a run.
 
-Lines are in the order of `at` over all the queries; at one `at` they are in the order of the queries. A
-formatter keeps nothing between batches, so what is written depends on the answers alone.
+The lines of all queries are in the order of `at`, and at the same `at` in the order of the queries. A
+formatter keeps nothing between batches, so its output depends only on the answers.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ PIECE = 1 << 15  # rows
 class Formatter:
     """A form of output for the answers of some queries.
 
-    CSV has one header, so all the queries must have the same columns; N-Quads are the elements of streams,
-    so all must be CONSTRUCT or DESCRIBE. `width` is that of the terminal that a table is for, with colours;
-    without it a table is plain text. `once` are the answers of one-shot queries, which come first.
+    CSV has one header, so all queries must have the same columns. N-Quads are elements of streams, so all
+    queries must be CONSTRUCT or DESCRIBE. `width` is the width of the terminal for which tables are made,
+    with colours; without it, tables are plain text. `once` are the answers of one-shot queries, which come
+    first.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Formatter:
             raise RheosError(f"{once[0][0].name} reads no stream, so its triples have no time; use ndjson")
 
     def check(self, query: QueryInfo) -> None:
-        """Refuse a query whose answers this form cannot hold."""
+        """Raise an error if this form of output cannot have the answers of a query."""
         if self.format == "nquads" and not query.is_graph:
             raise RheosError(
                 f"{query.name} is of the form {query.kind.upper()}, and nquads needs triples, as CONSTRUCT "
@@ -73,7 +74,7 @@ class Formatter:
             )
 
     def header(self) -> bytes:
-        """What stands once at the start of the output."""
+        """The start of the output: the header of CSV, and the answers of one-shot queries."""
         names = ""
         if self.format == "csv" and self.queries:
             first = self.queries[0]
@@ -82,7 +83,7 @@ class Formatter:
         return names.encode() + b"".join(self.batch([answered]) for answered in self.once)
 
     def batch(self, answers: Answered) -> bytes:
-        """The answers of all queries to one batch of instants; each table is in the order of its instants."""
+        """The output for the answers of all queries in a batch; each table is in order of instants."""
         write: dict[Format, Write] = {
             "ndjson": ndjson_lines,
             "csv": csv_lines,
@@ -92,7 +93,7 @@ class Formatter:
         return in_order(answers, write[self.format], whole=self.format == "table")
 
     def _tables(self, alike: Alike) -> pa.Array:
-        """A table for each instant, as the line of its first row; all others have none."""
+        """A printed table for each instant, as the text of its first row; its other rows have empty texts."""
         query, answered = alike.query, alike.table
         texts = [""] * answered.num_rows
         instants = answered.column(0).fill_null(0).to_numpy()
@@ -114,7 +115,7 @@ class Formatter:
         return f"{heading}\n{self._grid(query, tables.printable(terms))}\n"
 
     def _grid(self, query: QueryInfo, terms: pa.Table) -> str:
-        """Rows for human eyes: for a terminal of some width, or plain."""
+        """Rows as a table for a terminal of the given width, or as plain text."""
         if self.width is None:
             return tables.plain(query.columns, terms, query.prefixes)
         from rich.console import Console
@@ -126,7 +127,7 @@ class Formatter:
 
 
 def csv_lines(alike: Alike) -> pa.Array:
-    """Query, time and the values of terms alone, as SPARQL 1.1 CSV results have them."""
+    """Lines with the query, the time, and the values of terms as in SPARQL 1.1 CSV results."""
     query, answered = alike.query, alike.table
     times = [mapped(answered.column(at), time_text) for at in (1, *(query.interval if query.occurs else ()))]
     columns = answered.columns[query.times :]
@@ -135,10 +136,10 @@ def csv_lines(alike: Alike) -> pa.Array:
 
 
 def in_order(answers: Answered, write: Write, *, whole: bool = False) -> bytes:
-    """The lines of all tables, merged by time; where an instant is one piece of text, from whole tables."""
+    """The lines of all tables, merged by time; if `whole`, each table is written by itself and as a whole."""
     filled = [(query, answered.combine_chunks()) for query, answered in answers if answered.num_rows]
     if len(filled) == 1 and not whole:
-        # Piece by piece: memory that is used again is there already, and in the processor's cache.
+        # In pieces, so that the same memory is used again, which is in the processor's cache.
         [(query, answered)] = filled
         slices = (answered.slice(start, PIECE) for start in range(0, answered.num_rows, PIECE))
         return b"".join(joined(write(Alike((query,), piece))) for piece in slices)
@@ -147,7 +148,7 @@ def in_order(answers: Answered, write: Write, *, whole: bool = False) -> bytes:
         queries, found = zip(*(filled[place] for place in members), strict=True)
         sizes = [len(answered) for answered in found]
         owners = np.repeat(np.arange(len(members)), sizes) if len(members) > 1 else None
-        # Their columns have the same types, and are taken by position.
+        # The columns have the same types but perhaps other names; they are read by position.
         names = list(map(str, range(found[0].num_columns)))
         alike = Alike(queries, pa.concat_tables(t.rename_columns(names) for t in found), owners)
         written.append(write(alike))
@@ -160,7 +161,7 @@ def in_order(answers: Answered, write: Write, *, whole: bool = False) -> bytes:
 
 
 def like_ones(answers: Answered, *, apart: bool) -> list[list[int]]:
-    """The places of the queries that differ in their names only; or of each alone."""
+    """Groups of the places of queries that differ only in their names; if `apart`, each query is a group."""
     found: dict[Hashable, list[int]] = {}
     for place, (query, answered) in enumerate(answers):
         key = place if apart else (query.kind, query.columns, tuple(answered.schema.types))

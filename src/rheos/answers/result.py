@@ -1,4 +1,4 @@
-"""The result of a query: rows, triples, a boolean or text, made from an Arrow table of terms."""
+"""Results: the answer of a query as rows, triples, a boolean or text, made from an Arrow table of terms."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ GRAPH_FORMATS: Mapping[str, ox.RdfFormat] = {
     "trig": ox.RdfFormat.TRIG,
     "nquads": ox.RdfFormat.N_QUADS,
 }
-# Up to so many rows it is quicker to make each term anew.
+# Up to this number of rows, it is quicker to decode each term than to look for equal terms.
 _FEW = 64
 _SHORT_NAMES = {"ttl": "turtle", "nt": "ntriples", "nq": "nquads", "rdf": "rdfxml"}
 
 
 class Result:
-    """The answer of a query; which parts it has depends on `kind`."""
+    """The answer of a query; its `kind` decides whether it has rows, triples or a boolean."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class Result:
         prefixes: Mapping[str, str] | None = None,
         dataframe: Callable[[pa.Table], DataFrame] | None = None,
     ) -> Result:
-        """Solutions: one string column for each variable, NULL where it is unbound.
+        """The result of a SELECT: a string column for each variable, NULL where it is unbound.
 
-        The table may be given as a function, which is called when the rows are first asked for.
+        The table may be given as a function, which is called when the rows are first needed.
         """
         return cls("select", variables, table, prefixes=prefixes, dataframe=dataframe)
 
@@ -82,7 +82,7 @@ class Result:
         prefixes: Mapping[str, str] | None = None,
         dataframe: Callable[[pa.Table], DataFrame] | None = None,
     ) -> Result:
-        """Triples: three string columns, whatever their names."""
+        """The result of a CONSTRUCT or DESCRIBE: three string columns, whatever their names are."""
         return cls(kind, TRIPLE_COLUMNS, table, prefixes=prefixes, dataframe=dataframe)
 
     @property
@@ -93,7 +93,7 @@ class Result:
 
     @cached_property
     def arrow(self) -> pa.Table:
-        """The answer as an Arrow table, a string column for each variable, terms as in `rheos.terms`."""
+        """The answer as an Arrow table: a string column for each variable, with terms as in `rheos.terms`."""
         if self.kind == "ask":
             return pa.table({"boolean": pa.array([self.boolean])})
         table = self._table() if callable(self._table) else self._table
@@ -109,9 +109,12 @@ class Result:
         return self._frame(self.arrow)
 
     def typed_dataframe(self, *, terms: bool = False) -> DataFrame:
-        """The same with a typed column for each variable: numbers, booleans, times and strings as
-        `rheos.answers.typed` says, or with `terms` a struct of type, value, datatype and lang. A name that
-        Spark takes for another one gets a number."""
+        """The answer as a Spark DataFrame with a typed column for each variable.
+
+        Columns are of numbers, booleans, times and strings, as `rheos.answers.typed` says, or with `terms`
+        structs of type, value, datatype and lang. A name that differs from another only in case gets a
+        number.
+        """
         from rheos.answers.continuous import QueryInfo
         from rheos.answers.typed import Columns, unlike
 
@@ -126,7 +129,7 @@ class Result:
 
     @cached_property
     def rows(self) -> list[dict[str, AnyTerm]]:
-        """The solutions in order; a variable that is not bound is not among the keys."""
+        """The solutions in order; an unbound variable is not among the keys."""
         if self.kind != "select":
             raise RheosError(f"{self.kind.upper()} has no rows; SELECT has them")
         columns = [self._terms(name) for name in self.variables]
@@ -190,7 +193,7 @@ class Result:
         return self.kind in ("construct", "describe")
 
     def _terms(self, name: str) -> list[AnyTerm | None]:
-        """A column as pyoxigraph terms; equal terms of many rows are one object."""
+        """A column as pyoxigraph terms. If there are many rows, equal terms are one object."""
         if len(self.arrow) <= _FEW:
             return [None if term is None else decode(term) for term in self.arrow[name].to_pylist()]
         encoded = self.arrow[name].combine_chunks().dictionary_encode()

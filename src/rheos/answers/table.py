@@ -1,4 +1,4 @@
-"""Answers for human eyes: a table for the terminal, in text or HTML."""
+"""Tables for people to read: answers as plain text, for a terminal, or as HTML."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LOCAL_NAME = re.compile(r"[\w][\w.-]*(?<!\.)|")
 _COMMON_PREFIXES = {"xsd": XSD, "rdf": RDF}
 _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
-# What moves the cursor or colours a terminal; ends of lines and tabs are the table's to show.
+# Characters that control a terminal, such as its cursor or colours. Line ends and tabs are shown as escapes.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"
 
-# More is not for eyes.
+# The most rows that an HTML table shows.
 _HTML_ROWS = 200
 
 
 def readable(term: str | None, prefixes: Mapping[str, str]) -> str:
-    """A term as short as it can be understood: IRIs with their prefix, numbers and dates without quotes."""
+    """A short, readable form of a term: IRIs with their prefix, numbers and dates without quotes."""
     if term is None:
         return ""
     if term[0] == "<":
@@ -55,7 +55,7 @@ def readable(term: str | None, prefixes: Mapping[str, str]) -> str:
 
 
 def short_iri(iri: str, prefixes: Mapping[str, str]) -> str:
-    """`prefix:name` by the longest namespace that fits, else the IRI in angle brackets."""
+    """`prefix:name` by the longest namespace that matches, otherwise the IRI in angle brackets."""
     best = None
     for prefix, namespace in prefixes.items():
         if (
@@ -69,7 +69,7 @@ def short_iri(iri: str, prefixes: Mapping[str, str]) -> str:
 
 
 def plain(variables: Sequence[str], table: pa.Table, prefixes: Mapping[str, str] | None = None) -> str:
-    """Text in columns, as wide as it needs to be: for files, pipes and tests."""
+    """The table as text in columns of any width, for files, pipes and tests."""
     cells = _cells(variables, table, prefixes or {})
     right = [_is_numeric(table[name]) for name in variables]
     widths = [max([len(name) + 1, *map(len, column)]) for name, column in zip(variables, cells, strict=True)]
@@ -92,7 +92,7 @@ def show(
     prefixes: Mapping[str, str] | None = None,
     console: Console | None = None,
 ) -> None:
-    """Print the table: fitted to the window and in colour on a terminal, plain elsewhere."""
+    """Print the table: on a terminal fitted to the window and in colour, elsewhere as plain text."""
     console = console or Console()
     if not console.is_terminal:
         console.file.write(plain(variables, table, prefixes))
@@ -108,7 +108,7 @@ def show(
 
 
 def printable(table: pa.Table) -> pa.Table:
-    """The table with nothing in it that a terminal would obey."""
+    """The table without characters that control a terminal."""
     for at, name in enumerate(table.column_names):
         table = table.set_column(at, name, pc.replace_substring_regex(table.column(at), _CONTROL, "\ufffd"))
     return table
@@ -133,7 +133,7 @@ def _cells(variables: Sequence[str], table: pa.Table, prefixes: Mapping[str, str
 
 
 def _is_numeric(column: pa.ChunkedArray) -> bool:
-    """Whether the column holds numbers and nothing else."""
+    """Whether the column has numbers, and no other terms."""
     terms = [term for term in column.to_pylist() if term is not None]
     return bool(terms) and all(term[0] == '"' and split_literal(term)[1] in _NUMBERS for term in terms)
 

@@ -1,4 +1,4 @@
-"""One term as text, in the forms of SPARQL results."""
+"""The text of a single term, in the forms of SPARQL results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from json.encoder import encode_basestring
 
 from rheos.terms import XSD, split_literal
 
-# The numbers that Turtle writes without quotes, and so may TSV (SPARQL 1.1 CSV and TSV results, section 4).
+# Numbers without quotes, as in Turtle; TSV may have them, too (SPARQL 1.1 CSV and TSV results, section 4).
 _NUMBERS = {
     f"^^<{XSD}integer>": re.compile(r"[+-]?[0-9]+"),
     f"^^<{XSD}decimal>": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
@@ -18,14 +18,14 @@ _ESCAPES = str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 )
 
-#: What is a number for these, as patterns of whole terms for Arrow.
+#: The numbers of `_NUMBERS`, as regular expressions of whole terms for Arrow.
 BARE = tuple(f'^"(?:{number.pattern})"{re.escape(suffix)}$' for suffix, number in _NUMBERS.items())
 #: The characters that TSV must escape in a literal.
 TSV_ESCAPED = b'\\"\t\n\r\b\f'
 
 
 def json_term(term: str) -> str:
-    """One term as SPARQL 1.1 JSON results have it."""
+    """A term in the form of SPARQL 1.1 JSON results."""
     match term[0]:
         case "<":
             return f'{{"type":"uri","value":{encode_basestring(term[1:-1])}}}'
@@ -41,7 +41,7 @@ def json_term(term: str) -> str:
 
 
 def csv_term(term: str) -> str:
-    """One term as SPARQL CSV results have it: its value alone."""
+    """A term in the form of SPARQL CSV results: only its value."""
     match term[0]:
         case "<":
             value = term[1:-1]
@@ -59,7 +59,7 @@ def csv_field(value: str) -> str:
 
 
 def tsv_term(term: str) -> str:
-    """One term as SPARQL TSV results have it: in Turtle, numbers without quotes."""
+    """A term in the form of SPARQL TSV results: as in Turtle, with numbers without quotes."""
     if term[0] != '"':
         return term
     lexical, suffix = split_literal(term)

@@ -1,17 +1,17 @@
-"""Answers for data frames: columns of terms come in, columns of numbers, times, booleans and strings go out.
+"""Typed columns: columns of terms come in, columns of numbers, times, booleans and strings go out.
 
 | all values of a column | type |
 |---|---|
-| `xsd:integer` and what is derived from it, within 64 bits | `bigint` |
+| `xsd:integer` and the types derived from it, within 64 bits | `bigint` |
 | numbers of any kind | `double` |
 | `xsd:boolean` | `boolean` |
-| `xsd:dateTime` (UTC where it names no zone), from year 1 to 9999 | `timestamp` |
+| `xsd:dateTime` (in UTC if it has no zone), from year 1 to 9999 | `timestamp` |
 | `xsd:date` without a zone | `date` |
-| anything else, also mixed, or not in the form that its datatype asks for | `string` |
+| anything else, mixed kinds, and literals that are ill-formed | `string` |
 
-A string is the lexical form of a literal, an IRI, or a blank node as `_:label`. With what a column was before
-it is never narrower: `bigint` becomes `double`, and any two other types become `string`. The triples of
-CONSTRUCT and DESCRIBE are strings of N-Triples.
+A string is the lexical form of a literal, an IRI, or a blank node as `_:label`. From batch to batch, the type
+of a column never gets narrower: `bigint` and `double` become `double`, and any two other types become
+`string`. The triples of CONSTRUCT and DESCRIBE are strings of N-Triples.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FORMS = {
     "bigint": r"^[+-]?[0-9]+$",
     "double": r"^(?:[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN)$",
     "boolean": "^(?:true|false|0|1)$",
-    # Without hour 24 and the 60th second, which Arrow does not know.
+    # Arrow has neither the hour 24 nor the second 60; such times become strings.
     "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"(?:Z|[+-][0-9]{2}:[0-9]{2})?$",
     "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
@@ -63,13 +63,16 @@ _FORMS = {
 
 @dataclass
 class Columns:
-    """The columns of a query's answers. `types` has what each variable was so far; one that was never bound
-    is not there, and its column is of strings."""
+    """Makes typed columns of a query's answers.
+
+    `types` has the type of each variable so far. A variable that was never bound is not in it, and its column
+    has strings.
+    """
 
     types: dict[str, str] = field(default_factory=dict)
-    terms: bool = False  # each value a struct: type, value, datatype, lang
-    doubles: bool = False  # whole numbers too
-    taken: tuple[str, ...] = ()  # names that others have
+    terms: bool = False  # whether each value is a struct: type, value, datatype, lang
+    doubles: bool = False  # whether integers become doubles, too
+    taken: tuple[str, ...] = ()  # column names that are in use elsewhere
 
     def table(self, query: QueryInfo, answers: pa.Table) -> pa.Table:
         """The answers to a batch: `at`, for EP-SPARQL `start` and `end`, and a column for each variable."""
@@ -83,7 +86,7 @@ class Columns:
         return pa.table(found, names=names)
 
     def values(self, query: QueryInfo, columns: Iterable[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
-        """A column for each variable, without the times."""
+        """A typed column for each variable, without the columns of times."""
         if query.kind == "ask":
             return [column.cast(pa.bool_()) for column in columns]
         if self.terms:
@@ -113,7 +116,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A column of terms taken apart: `lexical` and what follows are NULL where a term is no literal."""
+    """The parts of a column of terms: `lexical`, `datatype` and `lang` are NULL for terms without them."""
 
     column: pa.ChunkedArray
     lexical: pa.ChunkedArray
@@ -124,7 +127,7 @@ class Parts:
     def of(cls, column: pa.ChunkedArray) -> Parts:
         found = pc.extract_regex(column, _LITERAL)
         lexical, datatype, lang = (pc.struct_field(found, name) for name in ("lexical", "datatype", "lang"))
-        # A group that is not there comes as an empty string.
+        # A group of the expression that did not match is an empty string.
         empty = pa.scalar(None, pa.large_string())
         return cls(
             column,
@@ -134,12 +137,12 @@ class Parts:
         )
 
     def kind(self) -> str | None:
-        """The type that holds all values; None if there is none."""
+        """The type that all values have; None if no value is bound."""
         bound = pc.is_valid(self.column)
         if not pc.any(bound).as_py():
             return None
         if pc.any(pc.and_(bound, pc.is_null(self.datatype))).as_py():
-            return "string"  # an IRI, a blank node, a plain string or one with a language
+            return "string"  # there is an IRI, a blank node, or a string with or without a language
         kinds = {
             _BY_DATATYPE.get(name, "string") for name in pc.unique(self.datatype.drop_null()).to_pylist()
         }
@@ -149,7 +152,7 @@ class Parts:
         return found
 
     def converted(self, kind: str) -> pa.ChunkedArray | None:
-        """All values as one type; None if one of them cannot be that."""
+        """All values converted to one type; None if one of them cannot be converted."""
         texts = pc.utf8_trim_whitespace(self.lexical)
         fit = pc.match_substring_regex(texts, _FORMS[kind])
         if not pc.all(fit, skip_nulls=True).as_py() and len(texts) != texts.null_count:
@@ -173,7 +176,7 @@ class Parts:
 
 
 def structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Each term as a struct, as SPARQL 1.1 JSON results have it."""
+    """Each term as a struct, with the parts that it has in SPARQL 1.1 JSON results."""
     parts = Parts.of(column)
     kinds = pc.if_else(
         pc.starts_with(column, '"'), "literal", pc.if_else(pc.starts_with(column, "<"), "uri", "bnode")
@@ -194,7 +197,7 @@ def structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def by_value(
     column: pa.ChunkedArray, converted: Callable[[pa.ChunkedArray], pa.ChunkedArray]
 ) -> pa.ChunkedArray:
-    """A column converted; each different value is looked at once."""
+    """A column converted by a function that sees each distinct value only once."""
     encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -202,15 +205,17 @@ def by_value(
 
 
 def wider(one: str | None, other: str | None) -> str | None:
-    """The type that holds the values of both."""
+    """The type for values of both types."""
     if one is None or other is None or one == other:
         return one or other
     return "double" if {one, other} == {"bigint", "double"} else "string"
 
 
 def unlike(names: Iterable[str]) -> list[str]:
-    """Names of columns, each different from all before it, also without regard to case as Spark reads them:
-    the second `at` is `at_2`."""
+    """The names of columns made unique: the second `at` becomes `at_2`.
+
+    Names that differ only in case are not unique, because Spark ignores case.
+    """
     found: list[str] = []
     seen: set[str] = set()
     for name in names:

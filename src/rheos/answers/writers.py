@@ -1,6 +1,6 @@
-"""SPARQL results as text: JSON, XML, CSV and TSV.
+"""Writers of SPARQL results as text: JSON, XML, CSV and TSV.
 
-A column of a result repeats its terms, so each different term is written once and then looked up.
+Terms often repeat in a column, so the text of each distinct term is made only once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _XML_HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">\n'
 )
 
-# XML 1.0 has no way to write these.
+# Characters that XML 1.0 cannot contain, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def xml_term(term: str) -> str:
-    """One term as SPARQL XML results have it."""
+    """A term in the form of SPARQL XML results."""
     match term[0]:
         case "<":
             return f"<uri>{_xml_text(term[1:-1])}</uri>"
@@ -88,7 +88,7 @@ def _lines(
     end: str,
     header: str,
 ) -> str:
-    """A line for each row, after that of the names."""
+    """A header line with the names, and a line for each row."""
     if not variables:
         return header + end * (1 + len(table))
     lines = (
@@ -108,7 +108,7 @@ WRITERS: dict[str, Callable[[Sequence[str], pa.Table], str]] = {
 
 
 def write_boolean(value: bool, format: str) -> str:
-    """The answer of an ASK; CSV and TSV have no form for it and get the bare word."""
+    """The answer of an ASK. CSV and TSV have no form for it, so there it is `true` or `false` alone."""
     word = "true" if value else "false"
     match format:
         case "json":
@@ -119,13 +119,13 @@ def write_boolean(value: bool, format: str) -> str:
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
-    """Some rows at a time: memory that is used again is there already, and in the processor's cache."""
+    """The table in parts, so that the same memory is used again, which is in the processor's cache."""
     for start in range(0, table.num_rows, _PART_ROWS):
         yield table.slice(start, _PART_ROWS)
 
 
 def _rows(variables: Sequence[str], table: pa.Table, fragment: Fragment) -> Iterator[Sequence[str]]:
-    """The rows, each cell as its text; an unbound cell is empty."""
+    """The rows, with the text of each cell; an unbound cell is empty."""
     if not variables:
         yield from repeat((), table.num_rows)
         return

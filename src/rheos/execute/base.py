@@ -1,4 +1,4 @@
-"""The one interface of the places where statements run."""
+"""The interfaces of executors, which run statements, and of the data that statements read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Graphs(Protocol):
-    """The data that statements read: the static graphs, or a change of them that is under way."""
+    """The data that statements read: the static graphs, a revision of them, or an overlay."""
 
     @property
     def size(self) -> int: ...
@@ -30,45 +30,47 @@ class Graphs(Protocol):
 
     @property
     def indexed(self) -> Indexed | None:
-        """What may have an index of the default graph."""
+        """The object that may have an index of the default graph; None if there can be no index."""
 
     @property
     def commits(self) -> int:
-        """A number that has changed if a change came meanwhile; it is odd while one is being committed."""
+        """A number that grows with every change of the graphs; it is odd during a commit."""
 
     def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """A cursor of DuckDB that sees all the data."""
+        """A cursor of DuckDB that sees all data."""
 
 
 class SparkGraphs(Graphs, Protocol):
-    """Data that statements can read in Spark, too."""
+    """Data that statements can also read in Spark."""
 
     def views(self, spark: SparkSession) -> SparkSession:
-        """A session that sees all the data: the given one, or a sibling."""
+        """A session that has views of all data: the given session, or a sibling of it."""
 
 
 class Executor(Protocol):
-    """A place that answers statements in its dialect."""
+    """Runs queries and statements in one engine, in its dialect."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def where(self) -> str:
-        """Where that is, in words."""
+        """The engine and where it runs, in words."""
 
     @property
     def dialect(self) -> Dialect: ...
 
     def answer(self, plan: Plan) -> pa.Table:
-        """The rows of a query, as of its statement."""
+        """The rows of a query, in the form in which `run` returns those of its statement."""
 
     def run(self, statement: Statement) -> pa.Table:
-        """The rows of a statement, one string column for each of its `columns`; TimeLimitError if the
-        deadline comes first."""
+        """The rows of a statement, with a string column for each of its `columns`.
+
+        TimeLimitError if the deadline comes first.
+        """
 
 
 def named(table: pa.Table, statement: Statement) -> pa.Table:
-    """The columns by the names that the statement gives them: SQL's own cannot tell ?x from ?X."""
+    """The table with the column names of the statement. Names in SQL cannot distinguish ?x from ?X."""
     names = statement.columns or tuple(table.column_names)
     return table.rename_columns(list(names))

@@ -1,4 +1,4 @@
-"""Statements in Spark SQL: static data of any size, joins spread over the cluster by Catalyst."""
+"""Runs statements in Spark SQL, for static data of any size; Catalyst spreads joins over the cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INTERPRETED_TRIPLES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Catalyst:
-    """Runs statements on a session; `session` starts or adopts it when the first one comes."""
+    """Runs statements in a session; `session` starts or adopts it when the first statement runs."""
 
     graphs: SparkGraphs
     session: Callable[[], SparkSession]
@@ -59,26 +59,25 @@ class Catalyst:
             try:
                 return named(self.dataframe(statement).toArrow(), statement)
             except (PySparkException, Py4JJavaError) as error:
-                # What Spark itself does not expect, as that its own stack is full, comes as it is in Java.
+                # Errors that Spark does not expect, such as a stack overflow, come as Java exceptions.
                 text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
                 first, *_ = text.strip().splitlines() or [type(error).__name__]
                 raise EvaluationError(f"Spark could not run the query: {first}") from error
 
 
 def suit_to(spark: SparkSession, triples: int) -> None:
-    """Have plans compiled to bytecode, unless the data are so small that this takes longer than the rest."""
+    """Let Spark compile plans to bytecode, unless there is so little data that compiling takes longest."""
     compiled = triples > INTERPRETED_TRIPLES
     spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
     spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
 
 
 def closure_view(closure: Closure, spark: SparkSession) -> None:
-    """Make the view of a closure: the edges go to one task (one for each graph, if there are several),
-    which follows them to the end."""
+    """Make the view of a closure. All edges with the same key values go to one task, which follows them."""
     columns = (*closure.keys, "a", "b")
     edges = spark.sql(closure.edges).select(*columns)
     if closure.seeds is not None:
-        # A seed travels as an edge to nowhere.
+        # A seed becomes an edge without an end.
         seeds = spark.sql(closure.seeds).selectExpr(*closure.keys, "a", "CAST(NULL AS STRING) AS b")
         edges = edges.union(seeds.select(*columns))
     edges = edges.repartition(*closure.keys) if closure.keys else edges.repartition(1)
@@ -89,7 +88,7 @@ def closure_view(closure: Closure, spark: SparkSession) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """What the task of a closure does: batches of edges in, batches of what they reach out."""
+    """The function of a closure's task: batches of edges come in, batches of the closure go out."""
 
     keys: tuple[str, ...]
     seeded: bool

@@ -1,9 +1,9 @@
-"""DuckDB: statements are run in it, and what goes wrong becomes an error that says so.
+"""Runs statements in DuckDB, and turns its errors into those of rheos.
 
-DuckDB cannot be interrupted while it plans. Two of its optimisers take time that grows with the third power
-of the number of joins and more, so statements with many joins are planned without them, in the order in which
-they are written. A large statement is first planned in a process of its own, on empty tables. That process
-can be ended.
+DuckDB cannot be interrupted while it plans. The time of two of its optimisers grows at least with the third
+power of the number of joins. So statements with many joins are planned without these optimisers, and joins
+keep the order in which they are written. A large statement is first planned in a process of its own, on empty
+tables, because that process can be ended.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rheos.errors import EvaluationError, ResourceError
 from rheos.sql import macros
 from rheos.sql.functions import hashes
 
-# With so many joins DuckDB 1.5 plans a star in 0.4 s and a clique in 0.9 s; with 100 in 10 and more than 30.
+# With 50 joins, DuckDB 1.5 plans a star in 0.4 s and a clique in 0.9 s; with 100, in 10 s and more than 30 s.
 MANY_JOINS = 50
-# Without these a star of 300 is planned in 1 s.
+# The two optimisers. Without them, a star of 300 joins is planned in 1 s.
 SIMPLY = "join_order,filter_pullup"
-# From so many characters on, with macros written out, a statement is worth a process that plans it first.
+# A statement of at least this many characters, with macros written out, is first planned in another process.
 LARGE = 50_000
 
-_LOOK = 0.1  # seconds between two looks whether time is up
+_LOOK = 0.1  # seconds between two checks of the deadline
 
 # The settings of a DuckDB database are those of all its cursors.
 _planning = threading.Lock()
@@ -49,14 +49,14 @@ def is_large(sql: str) -> bool:
 
 
 def failed(error: Exception) -> EvaluationError:
-    """What DuckDB said, in one line."""
+    """An error of DuckDB as an error of rheos, with the first line of its message."""
     first, *_ = str(error).splitlines() or [type(error).__name__]
     kind = ResourceError if isinstance(error, duckdb.OutOfMemoryException) else EvaluationError
     return kind(f"DuckDB could not run the query: {first}")
 
 
 def run(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
-    """Run a statement. The cursor then has its rows."""
+    """Run a statement; the cursor then has its rows."""
     try:
         return cursor.execute(sql)
     except duckdb.Error as error:
@@ -66,14 +66,16 @@ def run(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnectio
 def run_query(
     cursor: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table] = MappingProxyType({})
 ) -> duckdb.DuckDBPyConnection:
-    """Run a query that somebody wrote, in a database that others use at the same time. It may read some
-    tables of terms beside those of the database."""
+    """Run the statement of a user's query, in a database that others use at the same time.
+
+    It may read `tables` of terms beside those of the database.
+    """
     for name, table in tables.items():
         cursor.register(name, table)
     if "rheos_sha" in sql:
         hashes.register(cursor)
     if not many_joins(sql) and not is_large(sql):
-        # `execute`, not `sql`: a relation binds its statement to know its columns, and again to run.
+        # Not `sql`, whose relation binds the statement twice: to know its columns, and to run it.
         return run(cursor, sql)
     try_to_plan(cursor, sql, tables)
     if not many_joins(sql):
@@ -99,9 +101,9 @@ def _planned_simply(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def try_to_plan(
     cursor: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, pa.Table] = MappingProxyType({})
 ) -> None:
-    """Plan a statement in a process of its own, on tables as the cursor's and those given, but empty.
+    """Plan a statement in a process of its own, on empty copies of the tables of the cursor and those given.
 
-    EvaluationError when that cannot be done, TimeLimitError when it takes too long.
+    EvaluationError if it cannot be planned, TimeLimitError if that takes too long.
     """
     deadline.check()
     tables = [row[0] for row in cursor.execute("SELECT sql FROM duckdb_tables()").fetchall()]
@@ -129,7 +131,7 @@ def try_to_plan(
 
 
 def finished(command: Sequence[str], given: IO[bytes]) -> tuple[int, str]:
-    """Run a process on some input; its exit status and what it said. It is ended when the deadline comes."""
+    """Run a process on some input; returns its exit status and its output. It is ended at the deadline."""
     limit = deadline.current()
     process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:

@@ -1,4 +1,4 @@
-"""Work in DuckDB or Spark that is stopped, with a TimeLimitError, when its deadline has come."""
+"""Time limits for work in DuckDB and Spark: it is stopped at its deadline, with a TimeLimitError."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rheos import deadline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# An interrupt that reaches DuckDB while it plans is lost, and so is one that reaches Spark before it knows
-# the job. Both are asked again until they listen; this often, in seconds.
+# An interrupt is lost if it reaches DuckDB while it plans, or Spark before it knows the job. So interrupts
+# are repeated, after this number of seconds.
 _AGAIN = 0.05
 
 
 class Interrupted(Protocol):
-    """A cursor of DuckDB, or what has some."""
+    """A cursor of DuckDB, or an object that has cursors."""
 
     def interrupt(self) -> None: ...
 
 
 @contextmanager
 def limited_cursor(cursor: Interrupted) -> Iterator[None]:
-    """What DuckDB does through the cursor."""
+    """Limits what DuckDB does through the cursor in this block."""
     with _stopped(cursor.interrupt):
         yield
 
 
 @contextmanager
 def limited_jobs(spark: SparkSession) -> Iterator[None]:
-    """The Spark jobs that this thread starts."""
+    """Limits the Spark jobs that this thread starts in this block."""
     context, tag = spark.sparkContext, f"rheos-{uuid.uuid4().hex}"
     if deadline.current() is None:
         yield
@@ -60,7 +60,7 @@ def _stopped(stop: Callable[[], object]) -> Iterator[None]:
             if limit.left > 0:
                 continue
             late.set()
-            with suppress(Exception):  # it may have come to its end, and be closed, in this very moment
+            with suppress(Exception):  # the work may have ended, and its cursor be closed, at this moment
                 stop()
 
     thread = threading.Thread(target=interrupt, daemon=True, name="rheos-limit")
@@ -73,4 +73,4 @@ def _stopped(stop: Callable[[], object]) -> Iterator[None]:
         raise
     finally:
         done.set()
-        thread.join()  # or it would interrupt what comes next
+        thread.join()  # otherwise the thread could interrupt the work that comes next

@@ -1,4 +1,4 @@
-"""Statements in DuckDB, in the calling process: no JVM, for static data that is small."""
+"""Runs statements in DuckDB, in the calling process and without a JVM, for small static data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.statement import Statement
 
-_ROWS = 100_000  # that are fetched at once
+_ROWS = 100_000  # rows that are fetched at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Local:
             if matched.parts:
                 tables = {name: matcher.table(node) for name, node in matched.parts.items()}
                 table = self.run(matched.statement, tables)
-                if self.graphs.commits == commits:  # else tables and graphs may be of different versions
+                if self.graphs.commits == commits:  # else tables and graphs can be of different versions
                     return table
         began = perf_counter()
         table = self.run(plan.statement(self.dialect))
@@ -53,7 +53,7 @@ class Local:
         return table
 
     def run(self, statement: Statement, tables: Mapping[str, pa.Table] = MappingProxyType({})) -> pa.Table:
-        """The rows of a statement, which may read some tables beside the graphs."""
+        """The rows of a statement, which may read `tables` beside the graphs."""
         with self.graphs.cursor() as cursor, limited_cursor(cursor):
             if statement.entailed is not None:
                 self.graphs.entailments.make(cursor, statement.entailed, statement.sql)
@@ -61,7 +61,7 @@ class Local:
 
 
 def fetched(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
-    """All rows of an answer. ResourceError if they take more memory than this process may use."""
+    """All rows of an answer; ResourceError if they take more memory than this process may use."""
     most, size = memory.of_process(), 0
     reader = cursor.to_arrow_reader(_ROWS)
     batches = []
@@ -71,6 +71,6 @@ def fetched(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
             size += batch.nbytes
             if size > most:
                 raise ResourceError(f"the answer takes more than {most >> 20:,} MB of memory")
-    except (duckdb.Error, OSError) as error:  # Arrow passes on what DuckDB says as an error of its own
+    except (duckdb.Error, OSError) as error:  # Arrow turns errors of DuckDB into its own
         raise failed(error) from error
     return pa.Table.from_batches(batches, reader.schema)

@@ -1,8 +1,8 @@
 """Matching outside of SQL: the solutions of patterns that match little, from the index of the default graph.
 
-A solution is a row of numbers of terms, as in the index; all solutions of a pattern are columns. They grow
-from one triple pattern to the next, by what the index has for each of them. What would grow too large, or is
-not about triples alone, is left to SQL.
+A solution is a row of the numbers that terms have in the index; the solutions of a pattern are columns.
+Solutions are joined with one triple pattern after the other, by a look-up in the index for each solution.
+Patterns with too many solutions, or with operators that are not supported here, are left to SQL.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from rheos.sql.duckdb import DUCKDB
 from rheos.sql.statement import Statement, compile_query
 from rheos.store.index import ABSENT, Ids, Known, TripleIndex, spread
 
-# From about so many rows on DuckDB is as fast.
+# The greatest number of rows: from about this number on, DuckDB is as fast.
 MOST = 100_000
-# So many solutions tell how many a pattern adds to each.
+# How many solutions are looked at, to estimate how many solutions a pattern makes of each.
 LOOKED_AT = 64
-# What a path is taken to reach from each node.
+# The number of nodes that a path is assumed to reach from each node.
 REACHED = 50.0
 
 Part = TriplePattern | Node
 
 
 class NotHere(Exception):
-    """A pattern that is for SQL."""
+    """The pattern cannot be matched here, and is left to SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
-    """So many rows; of each variable a column of numbers. All but the `optional` variables are bound."""
+    """`size` rows, as a column of numbers for each variable. All but the `optional` variables are bound."""
 
     size: int
     columns: Mapping[str, Ids] = field(default_factory=dict)
@@ -70,18 +70,18 @@ class Solutions:
 
 @dataclass(frozen=True)
 class Matched:
-    """A query of which some patterns are matched by an index: these are tables by the names given here."""
+    """A query with tables in place of patterns that an index matches; `parts` has these by table name."""
 
     query: Query
     parts: Mapping[str, Node]
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is matched is the answer, and nothing is left to do."""
+        """Whether the index answers the whole query, so that no statement needs to run."""
         return isinstance(self.query.form, Select) and isinstance(self.query.form.pattern, TableScan)
 
     def answer(self, matcher: Matcher) -> pa.Table:
-        """The answer of a query that is matched as a whole."""
+        """The answer of a query that the index answers as a whole."""
         [node], form = self.parts.values(), self.query.form
         assert isinstance(form, Select)
         solutions = matcher.solutions(node)
@@ -89,17 +89,17 @@ class Matched:
 
     @cached_property
     def statement(self) -> Statement:
-        """What is left to do, in DuckDB."""
+        """The statement for the rest of the query, in DuckDB."""
         return compile_query(self.query, DUCKDB)
 
 
 def matched(query: Query, index: TripleIndex) -> Matched:
-    """The query with a table in the place of each pattern that matches little."""
+    """The query with a table in place of each pattern that matches little."""
     parts: dict[str, Node] = {}
     matcher = Matcher(index)
 
     def rewrite(node: Node) -> Node:
-        if isinstance(node, Graph):  # another graph than the index is of
+        if isinstance(node, Graph):  # the index has only the default graph
             return node
         try:
             matcher.solutions(node)
@@ -121,14 +121,14 @@ def variables_of(node: Node) -> tuple[str, ...]:
 
 
 class Matcher:
-    """Matches patterns in one index. NotHere if a pattern is of another kind, or matches too much."""
+    """Matches patterns in one index. NotHere if a pattern is not supported here, or matches too much."""
 
     def __init__(self, index: TripleIndex) -> None:
         self.index = index
         self.paths = Paths(index, MOST)
 
     def table(self, node: Node) -> pa.Table:
-        """The solutions of a pattern: columns c1, c2, … of its variables in order, as for a TableScan."""
+        """The solutions of a pattern as a table for a TableScan, with columns c1, c2, … for its variables."""
         solutions = self.solutions(node)
         columns = [self.column(solutions, name) for name in variables_of(node)]
         return pa.table(columns, [f"c{number}" for number in range(1, len(columns) + 1)])
@@ -143,7 +143,7 @@ class Matcher:
         return self.extended(Solutions(1), node)
 
     def extended(self, given: Solutions, node: Node) -> Solutions:
-        """The solutions of a pattern that is joined with those given."""
+        """The join of the given solutions with the solutions of a pattern."""
         check()
         match node:
             case BGP() | PathPattern() | Join():
@@ -164,7 +164,7 @@ class Matcher:
         raise NotHere
 
     def joined(self, given: Solutions, parts: list[Part]) -> Solutions:
-        """All parts, always the one next that adds the fewest solutions."""
+        """The join of the given solutions with all parts; the part with the fewest new solutions is next."""
         parts = list(parts)
         while parts:
             best = min(parts, key=lambda part: self.growth(given, part)) if len(parts) > 1 else parts[0]
@@ -178,7 +178,7 @@ class Matcher:
         return given
 
     def growth(self, given: Solutions, part: Part) -> float:
-        """How many solutions there will be for each one now, by a look at some of them."""
+        """An estimate, from some solutions, of how many solutions a part makes of each."""
         if not isinstance(part, TriplePattern | PathPattern):
             return math.inf
         some = given.take(np.arange(min(given.size, LOOKED_AT)))
@@ -192,7 +192,7 @@ class Matcher:
         return ranges.size / max(1, len(ranges.low))
 
     def known(self, given: Solutions, term: Term) -> Known:
-        """What the solutions say of a term; variables that some of them leave open are for SQL."""
+        """What the solutions say of a term. NotHere for a variable that some of them leave unbound."""
         if isinstance(term, Constant):
             return self.index.id_of(term.term)
         if term.name in given.optional:
@@ -206,19 +206,20 @@ class Matcher:
         else:
             ranges = self.index.ranges(*known)
             low, high = ranges.low, ranges.high
-            if len(low) != given.size:  # what is known is the same for all solutions
+            if len(low) != given.size:  # all solutions have the same range
                 low, high = np.broadcast_to(low, given.size), np.broadcast_to(high, given.size)
             self.bounded(int((high - low).sum()))
             rows, places = spread(low, high)
             triples = ranges.order.triples[places]
         given = given.take(rows)
         columns, fits = dict(given.columns), None
-        # An order has told of one term, or of two if one is the predicate. A third is to be compared.
+        # The ranges match one term, or two if one of them is the predicate. A third known term must be
+        # compared.
         told = known[0] is None or known[2] is None
         for term, value, column in zip(pattern.terms, known, self.index.columns, strict=True):
             if isinstance(term, Variable) and term.name not in columns:
                 columns[term.name] = column[triples]
-            elif value is None or not told:  # a variable that is twice in the pattern, or one of three
+            elif value is None or not told:  # a variable that is twice in the pattern, or a third known term
                 other = value if isinstance(value, int) else columns[term.name]  # type: ignore[union-attr]
                 same = column[triples] == other
                 fits = same if fits is None else fits & same
@@ -226,7 +227,7 @@ class Matcher:
         return grown if fits is None or fits.all() else grown.take(np.flatnonzero(fits))
 
     def path(self, given: Solutions, node: PathPattern) -> Solutions:
-        """From an end of which something is known to the other."""
+        """The join with a path, which is followed from an end that is known to the other end."""
         forward = True
         start, end = self.known(given, node.subject), self.known(given, node.object)
         ends: tuple[Term, Term] = node.subject, node.object
@@ -253,7 +254,7 @@ class Matcher:
         return given.take(np.flatnonzero(reached == wanted))
 
     def optional(self, given: Solutions, node: Node) -> Solutions:
-        """Each solution with all that the pattern adds to it, or alone if it adds nothing."""
+        """OPTIONAL: each solution joined with the pattern, or as it is if the pattern has no match for it."""
         joined, rows = self.numbered(given, node)
         alone = given.take(np.setdiff1d(np.arange(given.size), rows))
         columns = {}
@@ -264,14 +265,14 @@ class Matcher:
         return Solutions(joined.size + alone.size, columns, frozenset(optional))
 
     def existing(self, given: Solutions, node: Node, negated: bool) -> Solutions:
-        """The solutions for which a pattern has a solution, or has none."""
+        """EXISTS: the solutions for which a pattern has a match or, if `negated`, has none."""
         _, rows = self.numbered(given, node)
         if negated:
             return given.take(np.setdiff1d(np.arange(given.size), rows))
         return given.take(np.unique(rows))
 
     def numbered(self, given: Solutions, node: Node) -> tuple[Solutions, Ids]:
-        """What a pattern makes of the solutions, and of which one each row is made."""
+        """The join of the solutions with a pattern, and for each row the number of its solution."""
         number = f"#{len(given.columns)}"  # a name that no variable has
         columns = {**given.columns, number: np.arange(given.size)}
         found = self.extended(replace(given, columns=columns), node)
@@ -284,7 +285,7 @@ class Matcher:
 
 
 def parts_of(node: Node) -> list[Part]:
-    """The patterns that a join is made of, in any order."""
+    """The operands of nested joins; their order does not matter."""
     match node:
         case BGP(patterns) if not node.parts:
             return list(patterns)
@@ -296,6 +297,9 @@ def parts_of(node: Node) -> list[Part]:
 
 
 def sees_no_more(names: Set[str], given: Solutions, left: Node) -> bool:
-    """Whether a pattern beside `left` has none of the variables of the solutions given but those of `left`:
-    in SPARQL these two are evaluated without what is around them."""
+    """Whether the variables that a pattern beside `left` shares with the given solutions are all in `left`.
+
+    In SPARQL, OPTIONAL and EXISTS see only the solutions of `left`, and not others that these are joined
+    with.
+    """
     return not (names & given.columns.keys()) - in_scope(left)

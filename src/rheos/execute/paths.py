@@ -1,6 +1,6 @@
-"""Property paths from given nodes, along the index of a graph: breadth first, all nodes of a level at once.
+"""Property paths by the index of a graph: followed from given nodes, breadth first, a whole level at a time.
 
-The results are bags or sets as in `rheos.sql.paths`, which says the same in SQL (section 18.4).
+The results are bags or sets as in `rheos.sql.paths`, which does the same in SQL (section 18.4).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from rheos.algebra.nodes import Sequence as Steps
 from rheos.deadline import check
 from rheos.store.index import ABSENT, Ids, TripleIndex, spread
 
-Pairs = tuple[Ids, Ids]  # the place of a node among those given, and a node that is reached from it
+Pairs = tuple[Ids, Ids]  # the place of a node among the given nodes, and a node that is reached from it
 
-# Nodes that were seen, of so many starts at once, are marked in so many bytes.
+# Closures of several nodes are followed together while the marks of visited nodes fit into so many bytes.
 MARKS = 50_000_000
-# Up to so many nodes a closure is followed node by node.
+# The closure of a single node is followed node by node as long as it has no more nodes than this.
 FEW = 1_000
 
 
 class TooMany(Exception):
-    """More is reached than was allowed."""
+    """A path reaches more nodes than allowed."""
 
 
 class Paths:
-    """Follows paths in one index. TooMany if they reach more than `most` nodes, counted for each start."""
+    """Follows paths in one index. TooMany if they reach more than `most` nodes, summed over all starts."""
 
     def __init__(self, index: TripleIndex, most: int) -> None:
         self.index = index
@@ -45,10 +45,10 @@ class Paths:
         self._id_of = lru_cache(index.id_of)
 
     def from_each(self, path: Path, nodes: Ids, fixed: Sequence[int] = (), *, forward: bool) -> Pairs:
-        """Where the path leads to from each of the nodes, or backwards.
+        """The nodes that the path reaches from each of the nodes, or backwards.
 
-        A path of length zero goes from a node of the graph to itself, and from the constant ends of the
-        pattern, which are `fixed`.
+        A path of length zero leads from a node of the graph to itself. It also leads from a constant end of
+        the pattern to itself; `fixed` are these ends.
         """
         match path:
             case Link(predicate):
@@ -84,7 +84,7 @@ class Paths:
         return places, nodes[places]
 
     def other_steps(self, predicates: frozenset[str], nodes: Ids, forward: bool) -> Pairs:
-        """One step along any predicate but these."""
+        """One step along any predicate except these."""
         ranges = self.index.ranges(*((nodes, None, None) if forward else (None, None, nodes)))
         self.bounded(ranges.size)
         rows, places = spread(ranges.low, ranges.high)
@@ -94,7 +94,7 @@ class Paths:
         return rows[kept], (self.index.o if forward else self.index.s)[triples[kept]]
 
     def closure(self, path: Path, nodes: Ids, forward: bool) -> Pairs:
-        """One or more steps from each node: all that is reached, once."""
+        """One or more steps from each node: every node that is reached, once."""
         if len(nodes) == 1:
             few = self.few(path, int(nodes[0]), forward)
             if few is not None:
@@ -116,7 +116,7 @@ class Paths:
         return places, reached[found_at]
 
     def few(self, path: Path, start: int, forward: bool) -> set[int] | None:
-        """The closure of one node, node by node: quicker along a chain. None if it is not small."""
+        """The closure of one node, node by node, which is quicker along a chain. None if it is not small."""
         seen: set[int] = set()
         waiting = [start]
         while waiting:
@@ -129,7 +129,7 @@ class Paths:
         return seen
 
     def near(self, path: Path, node: int, forward: bool) -> Sequence[int] | None:
-        """Where one node leads to by a path of a few links; None for other paths."""
+        """The nodes that a path of links, inverses and sequences reaches from a node; else None."""
         match path:
             case Link(predicate):
                 number = self._id_of(predicate)
@@ -150,7 +150,7 @@ class Paths:
         return None
 
     def reached(self, path: Path, starts: Ids, first: int, forward: bool) -> Pairs:
-        """The closure of some different nodes, whose places are counted from `first`."""
+        """The closures of distinct nodes, whose places are counted from `first`."""
         width, total = self.index.width, 0
         seen = np.zeros(len(starts) * width, bool)
         found = [np.empty(0, np.int64)]
@@ -158,7 +158,7 @@ class Paths:
         while len(frontier):
             check()
             rows, nodes = self.from_each(path, frontier, forward=forward)
-            # A node of a start is one number.
+            # A starting node and a node that it reaches are one number.
             keys = owners[rows] * width + nodes
             keys = np.unique(keys[~seen[keys]]) if len(keys) > 1 else keys[~seen[keys]]
             seen[keys] = True

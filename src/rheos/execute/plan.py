@@ -1,4 +1,4 @@
-"""A plan: an optimised query, and what the places where it may run make of it."""
+"""Plans: a plan is an optimised query with its compiled statements and its patterns for the index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rheos.store.index import TripleIndex
 
 
 class Plan:
-    """An optimised query. Its statements are compiled once, also if it is asked again and again."""
+    """An optimised query. Its statements are compiled only once, however often the query is asked."""
 
     def __init__(self, query: Query) -> None:
         self.query = query
@@ -25,7 +25,7 @@ class Plan:
         return compile_query(self.query, dialect)
 
     def matched(self, index: TripleIndex) -> Matched:
-        """What is left of the query when an index has matched what it can."""
+        """The query with the patterns that an index can match, and the rest for SQL."""
         if self._matched is None or self._matched[0] is not index:
             self._matched = index, matched(self.query, index)
         return self._matched[1]

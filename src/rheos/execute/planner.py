@@ -1,6 +1,6 @@
-"""A process that plans one statement and ends: tables and a statement come in as JSON on standard input.
+"""A script that plans one statement in DuckDB: tables and the statement come in as JSON on standard input.
 
-It is a script that needs nothing of rheos, so that it starts quickly. Who started it may kill it at any time.
+It imports nothing of rheos, so that it starts quickly. The process that started it may kill it at any time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Spark for the engine: a session with our settings, made here or derived from the caller's.
+"""Spark sessions for the engine: a session with our settings, started here or derived from the caller's.
 
-An own session is local: all cores, UTC, no web UI, no ports beyond 127.0.0.1, nothing on standard error, no
-files in the working directory. The caller's session is not touched: the engine works in a sibling of it
-(`newSession`), which shares the cluster and the cached data but not the settings or the views.
+A session that is started here is local: all cores, UTC, no web UI, no ports beyond 127.0.0.1, nothing on
+standard error, no files in the working directory. The caller's session does not change: the engine works in a
+sibling of it (`newSession`), which shares the cluster and the cached data but not the settings or the views.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _INSTALL = (
     "`brew install openjdk@17` (macOS), or set JAVA_HOME"
 )
 
-# Both kinds of session: plans are small and many, so no adaptive re-planning, and SPARQL's errors are NULLs.
+# Settings of both kinds of session. Plans are small and many, so they are not planned again adaptively. ANSI
+# mode is off, so that SPARQL's errors are NULLs.
 SQL_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
@@ -44,9 +45,9 @@ SQL_SETTINGS = {
     "spark.sql.caseSensitive": "true",
 }
 
-# The JVM's second compiler costs more than it gains at first. Until a first answer it took, in seconds of
-# processor time (busy machine, medians of three): 25 as the JVM comes, 15 when that compiler waits longer,
-# 13 without it and with the simplest collector. Without it, heavy joins stay slower.
+# At first, the JVM's second compiler costs more than it gains. Until the first answer it took, in seconds of
+# processor time (busy machine, medians of three): 25 with the JVM's defaults, 15 if that compiler starts
+# later, 13 without it and with the simplest garbage collector. Without it, heavy joins stay slower.
 _LASTING_JAVA = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
@@ -70,17 +71,17 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
-    # Python workers are forked from a process that has imported all that they need.
+    # Python workers are forked from a process that has already imported all modules that they need.
     "spark.python.daemon.module": "rheos.runtime.worker.daemon",
 }
 
-# A streaming query plans a job for every batch, which is not worth being compiled.
+# A streaming query plans a new job for every batch, which is too small to be worth compiling.
 STREAM_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# Its logs are small files. For one on the driver's disk Spark would start processes (chmod, readlink)
-# and write another file with a checksum.
+# The logs of a streaming query are small files. For each one on the driver's disk, Spark would start
+# processes (chmod, readlink) and write another file with a checksum.
 LOCAL_LOG_SETTINGS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -98,23 +99,23 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
 
-# A folder with the jars of Spark's connector for Kafka, for machines that Maven Central is out of reach for.
+# Names a folder with the jars of Spark's connector for Kafka, for machines that cannot reach Maven Central.
 KAFKA_JARS = "RHEOS_KAFKA_JARS"
 KAFKA_HINT = f"or {KAFKA_JARS} names a folder with its jars"
 
 _lock = threading.Lock()
-_interpreter = threading.RLock()  # held by whoever has changed that of the workers
+_interpreter = threading.RLock()  # held while the interpreter of Python workers is changed
 _own: SparkContext | None = None
 _users = 0
 
 
 def start(cores: int | None = None, *, quick: bool = False, kafka: bool = False) -> SparkSession:
-    """A session of the process's own local Spark, which is started if it does not run; with the connector for
-    `kafka`, if it is to have that.
+    """A session of the process's own local Spark, which is started if it does not run.
 
-    `quick` is for a single query: the first answer comes sooner, heavy work that goes on takes longer.
-    Every call gives a session with views and settings of its own; `stop` it when it is no longer needed.
-    A process can have one Spark only: if it has one that is not ours, the session is a sibling there.
+    With `kafka`, it is started with the connector for Kafka. `quick` is for a single query: the first answer
+    comes sooner, but long and heavy work takes longer. Every call returns a session with views and settings
+    of its own; `stop` it when it is no longer needed. A process can have only one Spark: if it has one that
+    was not started here, the session is a sibling there.
     """
     global _own, _users
     from pyspark import SparkContext
@@ -133,7 +134,7 @@ def start(cores: int | None = None, *, quick: bool = False, kafka: bool = False)
 
 
 def stop(spark: SparkSession) -> None:
-    """Let go of a session that `start` gave; the last one stops the Spark that was started."""
+    """Give back a session that `start` returned. After the last one, our Spark is stopped."""
     global _own, _users
     with _lock:
         if _own is None or spark.sparkContext is not _own:
@@ -145,7 +146,7 @@ def stop(spark: SparkSession) -> None:
 
 
 def adopt(spark: SparkSession) -> SparkSession:
-    """A sibling of the caller's session with the engine's settings; the caller's stay as they are."""
+    """A sibling of the caller's session with the engine's settings; the caller's session does not change."""
     session = spark.newSession()
     partitions = spark.sparkContext.defaultParallelism
     for name, value in {**SQL_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}.items():
@@ -154,17 +155,18 @@ def adopt(spark: SparkSession) -> SparkSession:
 
 
 def is_local(spark: SparkSession) -> bool:
-    """Whether all tasks run in this process's own Spark, on the driver's machine."""
+    """Whether Spark runs in local mode, so that all tasks run on the driver's machine."""
     return (spark.sparkContext.master or "").startswith("local")
 
 
 def map_in_arrow(
     frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """`frame.mapInArrow`, with workers on this interpreter wherever they run on this machine.
+    """`frame.mapInArrow`, whose workers use this interpreter if they run on this machine.
 
-    A caller's session may have been made without PYSPARK_PYTHON; its workers would then run on whatever
-    `python3` is first in the path. The interpreter is part of the plan, so it is set only while that is made.
+    A caller's session may have been made without PYSPARK_PYTHON; its workers would then use whatever
+    `python3` is first in the path. The interpreter is part of the plan, so it is set only while the plan is
+    made.
     """
     with this_interpreter(frame.sparkSession.sparkContext):
         return frame.mapInArrow(function, schema)
@@ -173,16 +175,16 @@ def map_in_arrow(
 def in_tasks(
     context: SparkContext, given: Sequence[T], function: Callable[[Iterable[T]], Iterable[U]]
 ) -> RDD[U]:
-    """What a function makes in tasks of its own of what each is given; on this interpreter, as above."""
+    """The results of a function that runs in one task for each given item, on this interpreter as above."""
     with this_interpreter(context):
         made = context.parallelize(given, len(given)).mapPartitions(function)
-        _ = made._jrdd  # from here on it has its interpreter
+        _ = made._jrdd  # fixes the interpreter of the tasks
     return made
 
 
 @contextmanager
 def set_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """A session with some settings while the block runs. A streaming query that starts in it keeps them."""
+    """Set settings of a session while the block runs. A streaming query that is started in it keeps them."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -197,8 +199,11 @@ def set_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def warm_up(spark: SparkSession, *, frames: bool) -> None:
-    """Have a Python worker, which takes a second to start, before the first batch asks for it: one for
-    DataFrames, or one for work that is none. Spark keeps them apart."""
+    """Start a Python worker, which takes a second, in the background before the first batch needs it.
+
+    With `frames`, it is a worker for DataFrames, otherwise one for RDDs: Spark has separate workers for
+    these.
+    """
 
     def same(rows: Any) -> Any:
         return rows
@@ -209,15 +214,18 @@ def warm_up(spark: SparkSession, *, frames: bool) -> None:
         work = in_tasks(spark.sparkContext, [0], same).collect
 
     def warm() -> None:
-        with suppress(Exception):  # the first batch will say what is wrong
+        with suppress(Exception):  # the first batch will fail with the same error, and report it
             work()
 
     threading.Thread(target=warm, daemon=True, name="rheos-warm-up").start()
 
 
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """An Arrow table as a DataFrame. PySpark leaves the session active in this thread; a later engine would
-    look there for its data sources."""
+    """An Arrow table as a DataFrame, without a change of the active session.
+
+    PySpark would leave this session active in the thread, and a later engine would look there for its data
+    sources.
+    """
     from pyspark.sql import SparkSession
 
     jvm, before = spark.sparkContext._jvm, SparkSession.getActiveSession()
@@ -234,7 +242,7 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 @contextmanager
 def this_interpreter(context: SparkContext) -> Iterator[None]:
-    """Functions that are given to Spark here are run by this interpreter, if that is where workers run."""
+    """In this block, functions given to Spark get this interpreter, if workers run on this machine."""
     with _interpreter:
         given = context.pythonExec
         if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
@@ -246,7 +254,7 @@ def this_interpreter(context: SparkContext) -> Iterator[None]:
 
 
 def check_java() -> None:
-    """Say how to get Java, where there is none or one that is too old."""
+    """Raise an EnvironmentFault that says how to get Java, if there is none or it is too old."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -262,15 +270,18 @@ def check_java() -> None:
 
 
 def kafka_coordinates() -> str:
-    """Spark's connector for Kafka, of the installed Spark and of no other version."""
+    """The Maven coordinates of Spark's connector for Kafka, in the version of the installed Spark."""
     import pyspark
 
     return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 
 
 def kafka_settings() -> dict[str, str]:
-    """How a session of our own gets the connector: from the folder that the user names, or by Spark itself
-    from Maven Central, which keeps it in the user's cache."""
+    """The settings by which our own Spark finds the connector.
+
+    It comes from the folder that the user names, or Spark fetches it from Maven Central into the user's
+    cache.
+    """
     folder = os.environ.get(KAFKA_JARS)
     if folder:
         jars = sorted(str(jar.absolute()) for jar in Path(folder).glob("*.jar"))
@@ -315,10 +326,10 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
     try:
-        # A JVM that is left from a session that was stopped is used again.
+        # The JVM of a Spark that was stopped before is used again.
         gateway = SparkContext._gateway
         if gateway is None:
-            # Where Spark asks a source of streams how far it is, it takes the interpreter from here.
+            # When Spark asks a streaming source for its offsets, it takes the interpreter from this variable.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             with log.open("ab") as errors, light_spark_home(home):
                 streams = {"stderr": errors, "stdout": errors}
@@ -338,9 +349,12 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
 
 @contextmanager
 def light_spark_home(folder: Path) -> Iterator[None]:
-    """A JVM that is started here has a home without the zipped copy of PySpark, which it would put before
-    the installed one. Modules in the zip are compiled anew by every Python process that Spark starts: that
-    takes as long as all else that a streaming query needs to start, and a third of a cold start."""
+    """Give a JVM that is started in this block a SPARK_HOME without the zipped copy of PySpark.
+
+    The JVM would put that zip before the installed package. Every Python process that Spark starts compiles
+    the modules of a zip anew. That takes as long as everything else in the start of a streaming query, and a
+    third of a cold start.
+    """
     installed = _installed_spark()
     if installed is None:
         yield
@@ -361,7 +375,7 @@ def light_spark_home(folder: Path) -> Iterator[None]:
 
 
 def _installed_spark() -> Path | None:
-    """The PySpark that is a package of this interpreter; None where another Spark was chosen."""
+    """The folder of the PySpark package of this interpreter; None if another Spark was chosen."""
     import pyspark
 
     package = Path(pyspark.__file__).parent
@@ -372,7 +386,7 @@ def _installed_spark() -> Path | None:
 
 
 def _heap_megabytes() -> int:
-    """Half of the machine's memory, which the JVM takes only as it needs it."""
+    """Half of the machine's memory, within limits; the JVM takes it only as needed."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     except (ValueError, OSError, AttributeError):

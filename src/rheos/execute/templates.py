@@ -1,7 +1,8 @@
-"""The quads (g, s, p, o) that templates make of a table of solutions.
+"""Templates: makes quads (g, s, p, o) of the templates of an update and a table of solutions.
 
-Column by column: a template is four arrays as long as the solutions. What would be no RDF is left out: an
-unbound variable, a literal as subject or graph, a predicate that is no IRI (16.2 of the recommendation).
+This is done column by column: a template becomes four arrays as long as the solutions. Quads that are not RDF
+are left out: those with an unbound variable, a literal as subject or graph, or a predicate that is not an IRI
+(16.2 of the recommendation).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def data(templates: Sequence[QuadTemplate], blank_prefix: str) -> pa.Table:
 
 
 def instantiate(templates: Sequence[QuadTemplate], solutions: pa.Table, blank_prefix: str) -> pa.Table:
-    """The quads of all solutions; a blank node of the templates is another one in each of them."""
+    """The quads of all solutions; a blank node of the templates is a new node in each solution."""
     if not solutions.num_rows:
         return SCHEMA.empty_table()
     numbers = _numbers(templates)
@@ -72,7 +73,10 @@ def _column(
 
 
 def _well_formed(quads: pa.Table, *, graph_varies: bool = False) -> pa.Table:
-    """The quads that are RDF. NULL is the default graph, but not where a variable was to name the graph."""
+    """The quads that are RDF.
+
+    A NULL graph is the default graph, but with `graph_varies` an unbound variable.
+    """
     formed = pc.and_(
         pc.and_(pc.invert(pc.starts_with(quads["s"], '"')), pc.starts_with(quads["p"], "<")),
         pc.is_valid(quads["o"]),

@@ -1,4 +1,4 @@
-"""SPARQL Update: applies operations to the static graphs, and counts the triples that went and came."""
+"""SPARQL Update: applies operations to the static graphs, and counts removed and added triples."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Updater:
-    """Applies operations to a revision of the graphs; each sees what the ones before have done.
+    """Applies operations to a revision of the graphs; each operation sees the changes of those before it.
 
-    `solutions` answers a WHERE from the revision. LOAD reads files below `load_root` only, if there is one.
+    `solutions` answers a WHERE from the revision. If `load_root` is given, LOAD reads only files below it.
     """
 
     graphs: StaticGraphs
@@ -35,10 +35,10 @@ class Updater:
     load_root: Path | None = None
 
     def apply(self, operation: Operation) -> int:
-        """How many triples went and came.
+        """Apply an operation; returns how many triples were removed and added.
 
-        A Refusal or a LoadError, with nothing changed, when that cannot be done; but a silent operation does
-        nothing then.
+        If the operation cannot be done, nothing is changed, and there is a Refusal or a LoadError; a SILENT
+        operation then returns 0.
         """
         try:
             match operation:
@@ -68,12 +68,12 @@ class Updater:
         return self.revision.change(delete=delete, insert=insert)
 
     def _load(self, load: Load) -> int:
-        # The path is that of one file, whatever characters it has: LOAD knows no globs.
+        # The path is the path of one file, whatever characters it has: LOAD has no globs.
         path = glob.escape(str(self._file(load.source)))
         return self.revision.add(self.graphs.read(path, graph=load.graph, base=load.source))
 
     def _file(self, source: str) -> Path:
-        """The file that an IRI stands for."""
+        """The path of the file that an IRI names."""
         parts = urlsplit(source)
         if parts.scheme != "file":
             raise LoadError("LOAD reads files only, by their file: IRIs; fetch it first", source)

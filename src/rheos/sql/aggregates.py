@@ -1,6 +1,6 @@
 """Aggregates (18.5.1): the SQL of a set function over a group.
 
-What an aggregate needs of each row is shared as columns below the grouping. DISTINCT is by term.
+What an aggregate reads of each row becomes shared columns below the grouping. DISTINCT compares terms.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ LARGE = 10**10
 
 
 class Groups(Scope, Protocol):
-    """The row of a group, above a grouping: what is shared there may use what is collected below it."""
+    """The scope above a grouping: its rows are groups, and shared columns may read collected aggregates."""
 
     @property
     def never_empty(self) -> bool:
-        """Whether every group has a row."""
+        """Whether every group has at least one row."""
 
     def collect(
         self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
     ) -> str:
-        """The column of an aggregate over the rows `where` something holds and, of those of a group
-        with the same values in the columns `distinct`, over one."""
+        """The column of an aggregate over the rows of a group for which `where` holds.
+
+        Of rows with the same values in the columns `distinct`, only one counts.
+        """
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The rows of a group that an aggregate is over, as `Groups.collect` is told them."""
+    """The rows of a group that an aggregate is over: the arguments of `Groups.collect`."""
 
     above: Groups
     where: str | None = None
@@ -56,7 +58,7 @@ class Choice:
 def aggregate(aggregate: Aggregate, scope: Scope, above: Groups, variables: Sequence[str]) -> str:
     """The SQL of an aggregate, to stand in a SELECT above a grouping.
 
-    `scope` is the row below the grouping; `variables` are all that it has, which COUNT(DISTINCT *) compares.
+    `scope` is the row below the grouping; `variables` are all its variables, for COUNT(DISTINCT *).
     """
     if aggregate.argument is None:
         row = [column for name in variables if (column := scope.column(name)) is not None]
@@ -68,7 +70,8 @@ def aggregate(aggregate: Aggregate, scope: Scope, above: Groups, variables: Sequ
     if aggregate.name == "COUNT":
         return integer(above, above.collect(count(term), None, [term] if aggregate.distinct else None)).term
     if aggregate.name in ("FIRST", "LAST"):
-        # Of a run, in which no two end together. An unbound value counts: no term is an empty string.
+        # These are aggregates of a run, in which no two solutions end together. An unbound value counts, too:
+        # the empty string, which is no term, stands for it.
         assert scope.interval is not None
         ends = [once(scope, scope.interval[1])]
         found = above.collect(
@@ -91,23 +94,26 @@ def aggregate(aggregate: Aggregate, scope: Scope, above: Groups, variables: Sequ
 
 
 def no_errors(above: Groups, term: str) -> str:
-    """Whether the argument was an error, or unbound, in no row of a group: one is enough to make an error of
-    all aggregates but COUNT and SAMPLE, for ListEval (18.5.1) keeps errors and only those two drop them."""
+    """The condition that the argument is an error, or unbound, in no row of a group.
+
+    One such row makes every aggregate but COUNT and SAMPLE an error: ListEval (18.5.1) keeps errors, and only
+    these two drop them.
+    """
     return f"{above.collect(count(), f'{term} IS NULL')} = 0"
 
 
 def total(value: Value, chosen: Choice, scope: Scope, *, average: bool) -> Number:
-    """SUM or AVG (18.5.1.3, 18.5.1.4): 0 for no rows; an error where one row is an error or no number."""
+    """SUM or AVG (18.5.1.3, 18.5.1.4): 0 for no rows; an error if one row is an error or not a number."""
     number = value.number
     d, above = scope.dialect, chosen.above
     if number is None:
-        # Whatever rows there are, they are errors.
+        # The argument is never a number, so every row is an error.
         rows = above.collect(count())
         return Number(above, c.RANK_INTEGER, lambda: f"CASE WHEN {rows} = 0 THEN CAST(0 AS {EXACT}) END")
     short = isinstance(value, ShortNumberValue)
     each = once(scope, number.exact or NULL)
     floating = once(scope, number.floating)
-    # Of a number that is too long for DECIMAL no exact value is known: an error, as on overflow.
+    # A number with too many digits for DECIMAL has no exact value: an error, as an overflow is.
     missing = [f"{part} IS NULL" for part in (each, floating) if part != NULL]
     sound = TRUE if short else f"{above.collect(count(), all_of(missing))} = 0"
     rows = chosen.collect(count())
@@ -136,7 +142,7 @@ def total(value: Value, chosen: Choice, scope: Scope, *, average: bool) -> Numbe
 
 
 def exact_sum(d: Dialect, chosen: Choice, each: str, *, short: bool) -> str:
-    """A sum that cannot overflow before its end: large numbers are added by whole parts and fractions."""
+    """A sum that cannot overflow on the way: whole parts and fractions of large numbers are added apart."""
     if short:
         return d.try_cast(f"COALESCE({chosen.collect(exact_total(each))}, 0)", EXACT)
     whole = d.whole_part(each)
@@ -152,7 +158,7 @@ def exact_sum(d: Dialect, chosen: Choice, each: str, *, short: bool) -> str:
 
 
 def joined(value: Value, separator: str, scope: Scope, chosen: Choice, term: str) -> TextValue:
-    """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms: SPARQL leaves it free."""
+    """GROUP_CONCAT (18.5.1.7) of what STR gives, in the order of the terms (SPARQL leaves the order open)."""
     text = once(scope, value.string)
     found = chosen.collect(texts(scope.dialect, text, separator, term))
     return TextValue(

@@ -1,10 +1,10 @@
 """Allen's relations as joins: two sides come in, the pairs whose intervals are so related go out.
 
-All but MEETS compare times by inequalities. DuckDB joins by two of these in one pass over both sides, sorted
-(IEJoin). But where there is an equality too, it joins by that alone and then compares all that agree, pair by
-pair: 400 million times for 20,000 intervals of one subject. So what must be equal becomes part of the times:
-a hash of it stands above them, like the higher digits of a number. Two inequalities in opposite directions
-can then only hold for the same hash.
+All relations but MEETS compare times by inequalities. DuckDB can join by two inequalities in one pass over
+both sorted sides (IEJoin). But if the condition also has an equality, DuckDB joins by the equality alone and
+then compares all rows that agree in pairs: 400 million pairs for 20,000 intervals of one subject. So the
+columns that must be equal become part of the times: their hash is added above the times, like the higher
+digits of a number. Two inequalities in opposite directions then hold only for rows with the same hash.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rheos.sql.relation import OCCURRENCE, Relation, nested, select
 
 STARTING, ENDING = OCCURRENCE
 
-# A time on the left is before one on the right, or the other way round: columns of left and right, and
-# whether the left one is the earlier. Together they hold only for sides with the same hash.
+# The inequalities of each relation: a time on the left, a time on the right, and whether the left time is the
+# earlier one. All inequalities of a relation together hold only for sides with the same hash.
 _ORDERED: dict[AllenRelation, tuple[tuple[str, str, bool], ...]] = {
     "OVERLAPS": ((STARTING, STARTING, True), (ENDING, STARTING, False)),
     "DURING": ((STARTING, STARTING, False), (ENDING, ENDING, True)),
     "STARTS": ((ENDING, ENDING, True),),
     "FINISHES": ((STARTING, STARTING, False),),
 }
-# The time that both sides have in common.
+# The time that must be equal on both sides.
 _COMMON: dict[AllenRelation, str] = {"STARTS": STARTING, "FINISHES": ENDING}
-# Which sides must last for some time: an instant on the other one is never so related to it.
+# Which sides (left, right) must last longer than an instant for the relation to hold.
 _LASTING: dict[AllenRelation, tuple[bool, bool]] = {
     "MEETS": (True, True),
     "OVERLAPS": (True, True),
@@ -43,7 +43,7 @@ _LASTING: dict[AllenRelation, tuple[bool, bool]] = {
 
 
 def allen_join(node: AllenJoin, context: Context, compiler: Compiler) -> Relation:
-    """The join of two sides that both occur."""
+    """The join of two sides whose solutions have intervals."""
     relation = node.relation
     left, right = (
         _lasting(compiler.node(side, context), compiler) if lasts else compiler.node(side, context)
@@ -67,7 +67,7 @@ def allen_join(node: AllenJoin, context: Context, compiler: Compiler) -> Relatio
         if relation == "OVERLAPS":
             conditions.append(f"{first}.{ENDING} < {second}.{ENDING}")
         if compatible:
-            # Told as it is, an equality would be what DuckDB joins by.
+            # If DuckDB saw an equality, it would join by that. CASE hides it.
             conditions.append(f"CASE WHEN {all_of(compatible)} THEN TRUE ELSE FALSE END")
     sql = select(pair.columns(), pair.source("JOIN", conditions))
     valid = left.valid or right.valid
@@ -75,7 +75,7 @@ def allen_join(node: AllenJoin, context: Context, compiler: Compiler) -> Relatio
 
 
 def _lasting(relation: Relation, compiler: Compiler) -> Relation:
-    """Those of some solutions that are no instants."""
+    """The solutions that last longer than an instant."""
     rows = compiler.fresh("r")
     columns = [f"{rows}.{column}" for column in relation.carried]
     columns += [f"{rows}.{compiler.column(name)}" for name in relation.variables]
@@ -84,15 +84,17 @@ def _lasting(relation: Relation, compiler: Compiler) -> Relation:
 
 
 def _equal(pair: Pair) -> list[str]:
-    """The columns that must be equal on both sides, and never are NULL."""
+    """The columns that must be equal on both sides and are never NULL."""
     keys = [key.column for key in pair.left.keys if key in pair.right.keys and not key.nullable]
     sure = pair.left.certain & pair.right.certain
     return keys + [pair.compiler.column(name) for name in pair.shared if name in sure]
 
 
 def _placed(relation: Relation, equal: Sequence[str], compiler: Compiler) -> Relation:
-    """Solutions with the place of their hash among all times: so far apart that none of one place is among
-    those of the next."""
+    """Solutions with a column `place`, the hash of the equal columns as an offset for times.
+
+    The offsets of two hashes are farther apart than any two times.
+    """
     rows = compiler.fresh("r")
     columns = [f"{rows}.{column}" for column in relation.carried]
     columns += [f"{rows}.{compiler.column(name)}" for name in relation.variables]

@@ -1,9 +1,10 @@
-"""Aggregates of SQL in two forms: over rows, and over parts of them.
+"""Aggregates of SQL in two forms: over rows, and over parts of groups.
 
-Rows that hold for a while are in many windows. So that they are not repeated for each, the rows of a group
-with the same interval are first collected to a *part*, and the parts that hold at an instant are put together
-then. That must give what the rows themselves would: counts, sums of exact numbers, bits and extremes are the
-same however their rows are parted. Sums of doubles and joined texts are not: a part keeps these one by one.
+Rows that hold for an interval can be in many windows. So that they are not repeated for each window, the rows
+of a group with the same interval are first aggregated to a *part*. Then the parts that hold at an instant are
+combined. The result must be that of the rows themselves. Counts, sums of exact numbers, bits, minima and
+maxima do not depend on how rows are divided into parts. Sums of doubles and joined texts do: there, a part is
+the list of its values.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from rheos.sql.dialect import Dialect
 
 
 def filter_clause(*conditions: str | None) -> str:
-    """The FILTER of an aggregate; nothing for no conditions."""
+    """The FILTER of an aggregate; empty for no conditions."""
     given = [condition for condition in conditions if condition]
     return f" FILTER (WHERE {all_of(given)})" if given else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """An aggregate, each of its forms without its FILTER.
+    """An aggregate in all its forms, each without its FILTER.
 
-    `whole` is over rows, `part` over those of a part (NULL for none of them, or what a count has for none),
-    and `combined` makes from the column of the parts, and a FILTER, what `whole` would be. `different` is
-    `whole` over the different values of its argument, where SQL says that shorter than with a FILTER.
-    `part_where` is a condition on the rows of a part. `again` makes one part of several, from their column.
+    `whole` is the aggregate over rows. `part` is the aggregate over the rows of a part: NULL, or the count 0,
+    if there are none. `combined` makes the value of `whole` from the column of the parts and a FILTER.
+    `again` makes one part of several parts, from their column. `different` is `whole` over the distinct
+    values of its argument, where SQL has a shorter form than a FILTER. `part_where` is a condition on the
+    rows of a part.
     """
 
     whole: str
@@ -42,7 +44,7 @@ class Collected:
 def count(what: str = "*") -> Collected:
     sql = f"count({what})"
     different = None if what == "*" else f"count(DISTINCT {what})"
-    # DuckDB adds BIGINTs to a HUGEINT, and both engines nothing to NULL.
+    # In DuckDB, a sum of BIGINTs is a HUGEINT. In both engines, a sum of no rows is NULL.
     return Collected(
         sql,
         sql,
@@ -76,7 +78,7 @@ def greatest(what: str) -> Collected:
 
 
 def first_by(dialect: Dialect, value: str, keys: Sequence[str], descending: bool) -> Collected:
-    """The value whose keys come first, or last; a part keeps the keys of its own as well."""
+    """The value whose keys come first, or last; a part has its value and the keys of this value."""
     extreme = "max" if descending else "min"
     fields = {f"key_{number}": key for number, key in enumerate(keys)} | {"chosen": value}
     return Collected(
@@ -88,8 +90,10 @@ def first_by(dialect: Dialect, value: str, keys: Sequence[str], descending: bool
 
 
 def double_total(dialect: Dialect, what: str) -> Collected:
-    """A sum of doubles: those of all parts are added in the order of their values, so that it depends neither
-    on how they were parted nor on how a stream was cut into batches."""
+    """A sum of doubles. The doubles of all parts are added in the order of their values.
+
+    So the sum depends neither on the division into parts nor on how a stream is cut into batches.
+    """
     return Collected(
         f"sum({what})",
         dialect.gather(what),
@@ -100,7 +104,7 @@ def double_total(dialect: Dialect, what: str) -> Collected:
 
 
 def texts(dialect: Dialect, text: str, separator: str, order: str) -> Collected:
-    """Texts in the order of their terms, one after the other."""
+    """The concatenation of texts in the order of their terms."""
     each = dialect.struct({"place": order, "text": text})
     return Collected(
         dialect.join_texts(text, separator, order),

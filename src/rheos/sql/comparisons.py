@@ -1,11 +1,11 @@
 """Comparison of values (17.3, 17.4.1.7) as SQL that is a boolean.
 
-Each kind of value has its own comparison, NULL where not both sides are of that kind; COALESCE takes
-the first that is not. Kinds that are ruled out when the query is compiled are not printed.
+Each kind of value has its own comparison, which is NULL unless both sides are of that kind; COALESCE takes
+the first that is not NULL. Kinds that are impossible when the query is compiled are not printed.
 
-`=` of literals whose kinds are known and differ (`"abc" = 5`) is false, as SPARQL allows beside the
-type error (17.3.1), and as `"abc"@en = 5` must be by the W3C tests (open-eq-10); of a literal whose
-value is not known (another datatype, or ill-formed) and a different literal it is an error.
+`=` of literals of different known kinds (`"abc" = 5`) is false. SPARQL allows that instead of the type error
+(17.3.1), and the W3C tests demand it of `"abc"@en = 5` (open-eq-10). `=` is an error if the value of a
+literal is not known (another datatype, or ill-formed) and the other side is a different literal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def compare(operator: str, left: Value, right: Value, *, strict: bool = True) ->
 
 
 def equal(left: Value, right: Value, *, strict: bool = True) -> str:
-    """`=`. Without `strict`, NULL may stand for FALSE, which is enough for a filter and much shorter."""
+    """`=`. Without `strict`, NULL may stand for FALSE: enough for a filter, and much shorter SQL."""
     if left.constant is not None and right.constant is None:
         left, right = right, left
     if left.is_constant is not None and right.constant is not None and _by_term(right):
@@ -65,8 +65,10 @@ def equal(left: Value, right: Value, *, strict: bool = True) -> str:
 
 
 def unlike(value: NumberValue | BooleanValue | DurationValue, other: Value, *, strict: bool) -> list[str]:
-    """A computed number, boolean or duration and a value of another kind: false, or an error if that
-    is opaque."""
+    """`=` of a computed number, boolean or duration and a value of another kind.
+
+    That is false, or an error if the other value is opaque.
+    """
     if not strict or isinstance(other, type(value)):
         return []
     if isinstance(value, DurationValue):
@@ -78,7 +80,7 @@ def unlike(value: NumberValue | BooleanValue | DurationValue, other: Value, *, s
 
 
 def same_term(left: Value, right: Value, *, strict: bool) -> str:
-    """RDFterm-equal (17.4.1.7), after the comparisons by value."""
+    """RDFterm-equal (17.4.1.7), for terms that the comparisons by value have not decided."""
     same = f"{left.term} = {right.term}"
     if not strict:
         return same
@@ -93,7 +95,7 @@ def same_term(left: Value, right: Value, *, strict: bool) -> str:
     elif left.moment and right.moment:
         errors.append(TRUE)
     if isinstance(left, TermValue) and _by_value(right):
-        # The same term would have the same value, and that has been looked at.
+        # Equal terms would have equal values, and then the comparison by value would have been true.
         failing = f"WHEN {any_of(errors)} THEN NULL " if errors else ""
         return once(left.scope, f"CASE {failing}WHEN {left.term} IS NOT NULL THEN FALSE END")
     if not errors:
@@ -102,7 +104,7 @@ def same_term(left: Value, right: Value, *, strict: bool) -> str:
 
 
 def plain_literal(value: Value) -> str:
-    """Whether a value is a literal without a language tag."""
+    """The condition that a value is a literal without a language tag."""
     if isinstance(value, TermValue):
         d = value.dialect
         term = once(value.scope, value.term)
@@ -113,8 +115,11 @@ def plain_literal(value: Value) -> str:
 
 
 def brief(sql: str, left: Value, right: Value) -> str:
-    """What is read out of one of two variables: a column of its own. A comparison of two variables may be of
-    any kind, so it is long, and in a join it is made for each pair of rows."""
+    """SQL about one side of a comparison, as a shared column if both sides are variables.
+
+    A comparison of two variables may be of any kind. So it is long, and a join evaluates it for each pair of
+    rows.
+    """
     both = isinstance(left, TermValue) and isinstance(right, TermValue)
     return once(left.scope, sql) if both and sql not in (TRUE, FALSE) else sql
 
@@ -131,7 +136,7 @@ def numbers(operator: str, left: Value, right: Value) -> list[str]:
         branches.append(f"{a.exact} {operator} {b.exact}")
     if a.is_exact and b.is_exact and not _too_long(left) and not _too_long(right):
         return branches
-    # Where one side is exact, a row that gets here has an inexact value on the other.
+    # If one side is always exact, the doubles are compared only in rows in which the other side is not exact.
     x = a.inexact if isinstance(a, TermNumber) and b.is_exact and not _too_long(right) else a.observed
     y = b.inexact if isinstance(b, TermNumber) and a.is_exact and not _too_long(left) else b.observed
     return [*branches, _doubles(operator, left, right, x, y)]
@@ -144,13 +149,16 @@ def truths(operator: str, left: Value, right: Value) -> list[str]:
 
 
 def _doubles(operator: str, left: Value, right: Value, x: str, y: str) -> str:
-    """Both engines hold NaN equal to itself and above all else; here no comparison with it is true."""
+    """A comparison of doubles in which no comparison with NaN is true.
+
+    Both engines say that NaN equals NaN and is greater than all other numbers.
+    """
     if operator in ("<", "<="):
         operator, left, right, x, y = {"<": ">", "<=": ">="}[operator], right, left, y, x
     if _never_nan(left) or (operator == "=" and _never_nan(right)):
         return f"{x} {operator} {y}"
     if isinstance(right, ConstantValue) and right.approx is not None and not right.is_nan:
-        # NaN lies above infinity; and this way the left side is printed, and computed, but once.
+        # BETWEEN excludes NaN, which is above infinity, and the left side is printed and computed only once.
         least = right.approx if operator == ">=" else math.nextafter(right.approx, math.inf)
         d = left.dialect
         return f"{x} BETWEEN {d.double(least)} AND {d.double(math.inf)}"
@@ -197,12 +205,12 @@ def _of_one_kind(operator: str, a: Moment, b: Moment) -> str:
 
 
 def _beside(test: str, *bare: Bare | None) -> str:
-    """A test of values and, side by side with it, that they are there: a filter does not ask for more."""
+    """A test of values AND the conditions under which these values are meaningful: enough for a filter."""
     return all_of(dict.fromkeys((test, *(side.where for side in bare if side))))
 
 
 def _moment_beside(value: Value, other: Value) -> Moment | None:
-    """The moment of a value. What is known of the other side may spare a term a long search."""
+    """The moment of a value. If the kind of the other side is known, only this kind is looked for."""
     if isinstance(value, TermValue) and not isinstance(other, TermValue):
         known = other.moment
         if known is None or isinstance(known.kind, int):
@@ -211,7 +219,11 @@ def _moment_beside(value: Value, other: Value) -> Moment | None:
 
 
 def _moment(operator: str, a: Moment, b: Moment) -> str:
-    """XSD 1.1, 3.3.7: with and without a zone, what is less than fourteen hours apart cannot be compared."""
+    """The comparison of two moments of the same kind.
+
+    XSD 1.1, 3.3.7: a moment with a zone and one without cannot be compared if they are less than fourteen
+    hours apart.
+    """
     same = f"{a.micros} {operator} {b.micros}"
     if isinstance(a.zoned, bool) and isinstance(b.zoned, bool):
         zones = TRUE if a.zoned == b.zoned else FALSE
@@ -248,7 +260,7 @@ def durations(operator: str, left: Value, right: Value, *, strict: bool = True) 
 
 
 def within(value: Value, members: list[Value], *, strict: bool = True) -> str:
-    """IN (17.4.1.9): `=` with each member, any of which may be an error."""
+    """IN (17.4.1.9): `=` with each member; each of these may be an error."""
     if not members:
         return FALSE
     alike = [member for member in members if member.constant is not None and _by_term(member)]
@@ -265,11 +277,11 @@ def within(value: Value, members: list[Value], *, strict: bool = True) -> str:
 
 
 def _by_value(value: Value) -> bool:
-    """A constant that has a value of its own: it is equal to other terms, too."""
+    """Whether a value is a constant of a kind that is compared by value: it can be equal to other terms."""
     known = value.number or value.truth or value.moment or value.duration
     return value.constant is not None and known is not None
 
 
 def _by_term(member: Value) -> bool:
-    """A constant that is equal to the same term and to nothing else: an IRI, or a string."""
+    """Whether a constant is equal only to the same term: it is an IRI or a string."""
     return not member.literal or member.text is not None

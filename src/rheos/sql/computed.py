@@ -1,4 +1,4 @@
-"""Computed values: what functions make, each known to be of one kind."""
+"""Computed values: the results of functions, each known to be of one kind."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TextValue(Value):
 
 
 class LiteralValue(Value):
-    """A well-formed literal of which the lexical form is at hand: a date or dateTime."""
+    """A literal of a known datatype with the SQL of its lexical form, such as a date or dateTime."""
 
     def __init__(self, scope: Scope, lexical: str, datatype: str) -> None:
         super().__init__(scope)

@@ -1,8 +1,8 @@
-"""Conditions: joins and negates texts of SQL that are booleans.
+"""Conditions: combines SQL conditions with AND, OR and NOT, and puts brackets where precedence needs them.
 
-Only here are AND, OR and NOT put beside a text that was made elsewhere, so that it is always read as a whole
-(`tests/sql/test_conditions.py` looks for other places). Brackets are put where they are needed: around an OR
-that is part of an AND, and around both after NOT.
+No other module may put AND, OR or NOT beside a condition that was made elsewhere: its operators could bind
+wrongly (`tests/sql/test_conditions.py` looks for such places). Brackets are put around an OR that is part of
+an AND, and around an AND or OR after NOT.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 FALSE, TRUE = "FALSE", "TRUE"
 
-# How tightly the loosest operator of a text binds.
+# How tightly the loosest operator of a condition binds, from loose to tight.
 OR, AND, TIGHTER = range(3)
 
-# Both dialects end a literal at the next quote: DuckDB's '' inside one reads as the start of another.
+# A literal ends at the next quote in the text of both dialects; DuckDB's '' then reads as two literals.
 _TOKEN = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[()\[\]{}]|\b(?:CASE|END|BETWEEN|AND|OR)\b""")
 _OPEN, _CLOSE = frozenset({"(", "[", "{", "CASE"}), frozenset({")", "]", "}", "END"})
 
@@ -41,7 +41,7 @@ def all_of(conditions: Iterable[str], gap: str = " ") -> str:
 
 
 def any_of(conditions: Iterable[str]) -> str:
-    """The disjunction of conditions; FALSE for none. Nothing binds less than OR."""
+    """The disjunction of conditions; FALSE for none. Nothing binds less tightly than OR: no brackets."""
     parts = [condition for condition in conditions if condition != FALSE]
     if len(parts) < 2:
         return parts[0] if parts else FALSE
@@ -49,7 +49,7 @@ def any_of(conditions: Iterable[str]) -> str:
 
 
 def same(left: str, right: str, columns: Iterable[str]) -> str:
-    """The condition that the rows of two aliases have the same in some columns, none of them NULL."""
+    """The condition that the rows of two aliases are equal in some columns, and none of these is NULL."""
     return all_of(f"{left}.{column} = {right}.{column}" for column in columns)
 
 
@@ -60,7 +60,7 @@ def negated(condition: str) -> str:
 
 
 def bracketed(sql: str, binds: int) -> str:
-    """A text that may stand beside an operator which binds so tightly."""
+    """A condition that may stand beside an operator that binds as tightly as `binds`."""
     return in_brackets(sql) if loosest(sql) < binds else sql
 
 

@@ -1,4 +1,4 @@
-"""Where a pattern is evaluated: the active graph, and the keys that its relations carry along."""
+"""Contexts: a `Context` says where a pattern is evaluated, on which active graph and with which keys."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from rheos.sql.relation import Key
 
 @dataclass(frozen=True, slots=True)
 class KeySource:
-    """The rows of keys that a context stands for: SQL whose columns are the keys. If these are there only for
-    a time, it is `valid` for intervals, which are columns, too."""
+    """All values of some keys: SQL whose columns are the keys.
+
+    With `valid`, each value holds for an interval of instants, and the SQL also has the columns INTERVAL.
+    """
 
     keys: tuple[Key, ...]
     sql: str
     valid: bool = False
 
 
-# All the windows of a query that are part of its default graph, as one table: as the others and, if the
-# query is timed, the time in each window (`time_1`, …).
+# The table of all windows that are part of the default graph of a query. It has the columns of a WindowTable
+# and, if the query is timed, the time of the triple in each window (`time_1`, …).
 DEFAULT_WINDOW = "window_default"
-# The triples of that which are in the static part of the default graph as well.
+# The triples of DEFAULT_WINDOW that are also in the static part of the default graph.
 STATIC_TOO = "window_static"
 
 
@@ -30,9 +32,10 @@ STATIC_TOO = "window_static"
 class WindowTable:
     """A window of a continuous query as a table (s, p, o, time, valid_from, valid_until).
 
-    It is the named graph of its stream and, unless it is only `named`, also a part of the default graph.
-    One with a `name`, of RSP-QL, is neither: WINDOW looks into it. Its named graphs are the table `graphs`,
-    which also has a column g, and `names` has when each of these is there: g, valid_from, valid_until.
+    The window is the named graph of its stream and, unless it is only `named`, also a part of the default
+    graph. A window with a `name`, of RSP-QL, is neither: only WINDOW looks into it. The table `graphs` has
+    the triples of the named graphs in the window, with a further column g. The table `names` says when each
+    of these graphs is in the window: g, valid_from, valid_until.
     """
 
     table: str
@@ -50,7 +53,7 @@ class WindowTable:
 
     @property
     def events(self) -> str:
-        """The table of all its elements with their intervals: as the window itself, and start."""
+        """The table of the elements of the window as events: the columns of the window, and `start`."""
         return f"{self.table}_events"
 
 
@@ -58,12 +61,12 @@ class WindowTable:
 class Context:
     """The active graph of a pattern and the keys around it.
 
-    The active graph is the default graph (`graph` None), one named graph (a term), or every named graph
-    at once, the name in a key column (`graph_key`). Inside WINDOW all of these are graphs of one window
-    (`window`, a term) or of every window at once (`window_key`). `environment` maps the variables of a row
-    outside, which a pattern inside EXISTS sees, to their key columns. `windows` are those of a continuous
-    query, which is `timed` if it asks for the time of its triples. One on arrivals is `ticking`: it has
-    stream patterns. Inside WINDOW, solutions may have intervals, those of `events`.
+    The active graph is the default graph (`graph` is None), one named graph (`graph` is a term), or every
+    named graph at once, with its name in a key column (`graph_key`). Inside WINDOW these are graphs of one
+    window (`window`, a term) or of every window at once (`window_key`). `environment` maps each variable of
+    the outer row that a pattern inside EXISTS sees to its key. `windows` are the windows of a continuous
+    query; the query is `timed` if it asks for the time of its triples. `ticking` marks a query of CQELS-QL,
+    which has stream patterns. `events` marks a pattern inside WINDOW whose solutions have a start and an end.
     """
 
     dataset: Dataset | None
@@ -80,17 +83,17 @@ class Context:
 
     @property
     def by_instant(self) -> bool:
-        """Whether what holds differs from instant to instant."""
+        """Whether solutions can differ from instant to instant."""
         return bool(self.windows) or self.ticking
 
     @property
     def in_windows(self) -> bool:
-        """Whether the active graph is one of a window with a name."""
+        """Whether the active graph belongs to a window of RSP-QL."""
         return self.window is not None or self.window_key is not None
 
     @property
     def stream_graphs(self) -> tuple[WindowTable, ...]:
-        """The windows that are graphs of the data set."""
+        """The windows that are graphs of the dataset."""
         return tuple(window for window in self.windows if window.name is None)
 
     @property
@@ -101,7 +104,7 @@ class Context:
 
     @property
     def scanned(self) -> dict[str, str]:
-        """The keys that a scan of the active graph has: the column of each by that of the scan."""
+        """The keys that a scan of the active graph provides: from the scan's column to the key's column."""
         found = {"w": self.window_key, "g": self.graph_key}
         return {column: key for column, key in found.items() if key is not None}
 
@@ -124,13 +127,16 @@ class Context:
         return replace(self, window_key=key, graph=None, graph_key=None, sources=(*self.sources, source))
 
     def in_each_graph_of_windows(self, key: str, names_sql: str) -> Context:
-        """The same for the named graphs of the active windows; `names_sql` also has the key of the window."""
+        """As `in_each_graph`, for the named graphs of the active windows.
+
+        `names_sql` also has the key of the window, if there is one, and the interval of each name.
+        """
         keys = tuple(Key(column) for column in (self.window_key, key) if column is not None)
         others = tuple(source for source in self.sources if not set(source.keys) & set(keys))
         sources = (*others, KeySource(keys, names_sql, valid=True))
         return replace(self, graph=None, graph_key=key, sources=sources)
 
     def inside(self, source: KeySource, environment: Mapping[str, Key]) -> Context:
-        """The context of a pattern that sees the variables of an outer row."""
+        """The context of a pattern inside EXISTS, which sees the variables of an outer row."""
         merged = {**self.environment, **environment}
         return replace(self, sources=(*self.sources, source), environment=merged)

@@ -1,14 +1,13 @@
-"""From a CQELS-QL query to the statement that gives what is new at each tick of a batch.
+"""The compiler of CQELS-QL: makes the statement that gives what is new at each tick of a batch.
 
-The statement reads tables that the runtime makes for every batch: `instants` (instant: the number of a tick,
-consecutive; at: its time; turn: its number among those of the same time; bucket; whether it is the first of
-all), `clause_1_all`, `…_old`,
-`…_new` (s, p, o, valid_from, valid_until, bucket) for the windows of the query, and the tables in which its
-static parts are kept.
+The statement reads tables that the runtime makes for every batch: `instants` (instant: the number of the
+tick, consecutive; at: its time; turn: its number among the ticks of the same time; bucket; first: whether it
+is the first tick of all), `clause_1_all`, `…_old`, `…_new` (s, p, o, valid_from, valid_until, bucket) for the
+windows of the query, and the tables of its static parts.
 
-What is new of a *monotone* query are the combinations of elements that the tick at which they begin
-completes. Of any other it is, at each tick, the bag of its answers less that of the tick before; the
-intervals of elements are then cut at the bounds of buckets.
+What is new in a *monotone* query are the combinations of elements, each at the tick at which its interval
+begins. What is new in any other query is, at each tick, the bag of its answers minus the bag at the tick
+before; the intervals of elements are then cut at the bounds of buckets.
 """
 
 from __future__ import annotations
@@ -33,14 +32,17 @@ from rheos.sql.solutions import sorted_by
 from rheos.sql.statement import TRIPLE, template_triples
 from rheos.sql.validity import at_every_instant
 
-# What the variable becomes that tells the queries of a family apart.
+# The key that the variable MEMBER becomes: the number of a query in its family.
 MEMBER_KEY = Key("member")
 
 
 @dataclass(frozen=True, slots=True)
 class CqelsStatement:
-    """SQL whose rows are the number of a query in its family (0 if it is alone), a tick, its time, and then
-    `columns` (`found`, a boolean, for one that `asks`). The closures are views to be made first."""
+    """SQL whose rows are the number of a query in its family (0 if it is alone), a tick, its time, `columns`.
+
+    ASK has the single column `found`, a boolean. The views of `closures` must be made before the statement
+    runs.
+    """
 
     sql: str
     columns: tuple[str, ...]
@@ -51,8 +53,11 @@ class CqelsStatement:
 def compile_new(
     query: Query, patterns: Sequence[Node], orders: OrderBy | None, dialect: Dialect, name: str
 ) -> CqelsStatement:
-    """The statement of a monotone query: `patterns` together have its new solutions, `orders` says how those
-    of a tick are ordered. A pattern that looks at no stream is new at the first tick of all."""
+    """The statement of a monotone query.
+
+    Its new solutions are those of all `patterns` together; `orders` says how the solutions of a tick are
+    ordered. The solutions of a pattern without streams are new at the first tick of all.
+    """
     compiler = Compiler(dialect)
     context = Context(query.dataset, ticking=True)
     parts = [completed(compiler.node(pattern, context), compiler) for pattern in patterns]
@@ -67,7 +72,8 @@ def completed(relation: Relation, compiler: Compiler) -> Relation:
     """The rows of a relation at the ticks that complete them."""
     rows, ticks = compiler.fresh("r"), compiler.fresh("i")
     if relation.valid:
-        # A combination is in all the buckets in which it is valid; it is completed in one of them.
+        # A combination has a row in every bucket in which it is valid. Only the bucket of its first tick
+        # counts.
         begins = all_of(
             [f"{ticks}.{INSTANT.column} = {rows}.{INTERVAL[0]}", same(ticks, rows, [BUCKET.column])]
         )
@@ -79,7 +85,7 @@ def completed(relation: Relation, compiler: Compiler) -> Relation:
 
 
 def compile_difference(query: Query, dialect: Dialect, name: str) -> CqelsStatement:
-    """The statement of a query that is not monotone: what it answers at a tick that it did not before."""
+    """The statement of a query that is not monotone: its answers at a tick that it did not have before."""
     return _difference(query, Compiler(dialect), name)
 
 
@@ -102,8 +108,8 @@ def _difference(query: Query, compiler: Compiler, name: str) -> CqelsStatement:
 
 
 def compile_kept_groups(query: Query, dialect: Dialect, name: str) -> tuple[str, KeptGroups, CqelsStatement]:
-    """Of a query that groups what is `Kept`: the SQL of the parts of groups that a batch adds, what columns
-    they have, and the statement that is asked of the table `kept` then."""
+    """For a query that groups a `Kept` pattern: the SQL of the parts of groups that a batch adds to the table
+    `kept`, the columns of these parts, and the statement that then answers the query from this table."""
     compiler = Compiler(dialect)
     statement = _difference(query, compiler, name)
     assert compiler.fill is not None
@@ -112,9 +118,10 @@ def compile_kept_groups(query: Query, dialect: Dialect, name: str) -> tuple[str,
 
 
 def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -> Relation:
-    """The rows of a relation at a tick less those, as often as they are there, at the tick before.
+    """The bag of rows of a relation at each tick, minus the bag of rows at the tick before.
 
-    That is at each tick as many as begin, less those that end. What began at tick 0 was there before.
+    For equal rows, that is the number of those that begin at the tick, minus the number of those that end.
+    Rows that begin at tick 0 were there before the batch.
     """
     instant, rows = INSTANT.column, compiler.fresh("rows")
     first, end = INTERVAL if relation.valid else (instant, f"{instant} + 1")
@@ -139,13 +146,13 @@ def difference(relation: Relation, columns: Sequence[str], compiler: Compiler) -
 
 
 def place_of(item: Sort) -> str:
-    """Where in an order equal rows are of which some come and some go: where the first is that comes."""
+    """The sort key of equal rows that differ in this key: that of the first row that begins at the tick."""
     first = "max" if item.direction.startswith("DESC") else "min"
     return f"{first}(CASE WHEN change > 0 THEN {item.column} END) AS {item.column}"
 
 
 def with_unbound(relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
-    """The rows of a relation, also with columns for variables that nothing in it binds."""
+    """The rows of a relation, with NULL columns for variables that it does not have."""
     missing = [variable for variable in variables if variable not in relation.variables]
     if not missing:
         return relation.sql
@@ -155,9 +162,9 @@ def with_unbound(relation: Relation, variables: Sequence[str], compiler: Compile
 
 
 def reported(query: Query, relation: Relation, compiler: Compiler, name: str) -> CqelsStatement:
-    """The statement that gives the rows of a relation at ticks as answers of the query's form."""
+    """The statement that turns the rows of a relation at ticks into answers of the query's form."""
     if MEMBER.name in relation.variables:
-        # From here on the queries of a family are apart.
+        # From here on, MEMBER is a key, which keeps the queries of a family apart.
         rows = compiler.fresh("r")
         others = tuple(variable for variable in relation.variables if variable != MEMBER.name)
         columns = [
@@ -187,7 +194,7 @@ def reported(query: Query, relation: Relation, compiler: Compiler, name: str) ->
     order.append(f"answers.{INSTANT.column}")
     if isinstance(query.form, Select):
         order += [f"answers.{item.column} {item.direction}" for item in relation.sort]
-    # The rest is ordered too: what comes out then depends on nothing but what came in.
+    # Rows are also ordered by all their columns, so that the output depends only on the input.
     order += [f"answers.{column} NULLS FIRST" for column in shown]
     source = f"{nested(sql, 'answers')} JOIN instants ON instants.{INSTANT.column} = answers.{INSTANT.column}"
     chosen = [f"{member} AS member", f"answers.{INSTANT.column}", "instants.at"]

@@ -1,4 +1,4 @@
-"""From a continuous query to the statement that answers it at all the instants of a batch at once.
+"""The compiler of C-SPARQL: makes the statement that answers a query at all instants of a batch at once.
 
 The statement reads, beside the static graphs, tables that the runtime makes for every batch: `instants`
 (instant; at: its time; turn: its number among those of the same time; more in `rheos.sql.differences`),
@@ -27,9 +27,9 @@ INSTANTS = "instants"
 
 @dataclass(frozen=True, slots=True)
 class CSparqlStatement:
-    """SQL whose rows are an instant, its time, and then `columns` (`found`, a boolean, for one that `asks`).
+    """SQL whose rows are an instant, its time, and then `columns` (`found`, a boolean, for ASK).
 
-    One that is `timed` asks for the times of triples.
+    With `timed`, the query asks for the times of triples.
     """
 
     sql: str
@@ -47,15 +47,18 @@ def window_name(number: int) -> str:
 def compile_csparql(
     query: CSparqlQuery, dialect: Dialect, kind: type[Compiler] = Compiler
 ) -> CSparqlStatement:
-    """The statement of a query, by a compiler of that kind."""
+    """The statement of a query, made by a compiler of the given class."""
     return _compiled(query, kind(dialect))
 
 
 def compile_kept(
     query: CSparqlQuery, dialect: Dialect, kind: type[Compiler] = Compiler
 ) -> tuple[str, CSparqlStatement]:
-    """Of a query whose pattern has `Kept` in it: the SQL of what a batch adds to the table `kept`, and the
-    statement that is then asked of it."""
+    """For a query whose pattern contains `Kept`: two statements, to be run in this order.
+
+    The first gives the rows that a batch adds to the table `kept`; the second answers the query from that
+    table.
+    """
     compiler = kind(dialect)
     statement = _compiled(query, compiler)
     assert compiler.fill is not None
@@ -98,7 +101,7 @@ def _compiled(query: CSparqlQuery, compiler: Compiler) -> CSparqlStatement:
     order = [f"answers.{INSTANT.column}"]
     order += [f"answers.{item.column} {item.direction}" for item in relation.sort] if ordered else []
     shown = [f"answers.{column}" for column in kept[: len(columns)]]
-    # The rest is ordered too: what comes out then depends on nothing but what came in.
+    # Rows are also ordered by all their columns, so that the output depends only on the input.
     order += [f"{column} NULLS FIRST" for column in shown]
     source = f"{nested(sql, 'answers')} JOIN instants ON instants.{INSTANT.column} = answers.{INSTANT.column}"
     chosen = [f"answers.{INSTANT.column}", "instants.at", *shown]
@@ -116,8 +119,11 @@ def with_turns(relation: Relation, compiler: Compiler) -> Relation:
 
 
 def identity(mark: str, relation: Relation, compiler: Compiler) -> str:
-    """What tells a solution from all others of this and other queries, at this and other instants, and is the
-    same however often and in whatever batches it is computed. `mark` is the SQL of the query's own mark."""
+    """SQL that identifies a solution among those of all queries and all instants.
+
+    It is the same however often, and in whatever batches, the solution is computed. `mark` is the SQL of the
+    query's own mark.
+    """
     columns = [f"solutions.{compiler.column(name)} NULLS FIRST" for name in sorted(relation.variables)]
     instant = f"solutions.{INSTANT.column}"
     keys = ", ".join(f"solutions.{key.column}" for key in relation.keys)
@@ -136,19 +142,21 @@ def identity(mark: str, relation: Relation, compiler: Compiler) -> str:
 
 
 def solution(mark: str, relation: Relation, compiler: Compiler) -> str:
-    """What tells a solution from all others of this and other queries, and is the same at all instants that
-    have it. Of equal solutions of an instant, each has its number."""
+    """SQL that identifies a solution among those of all queries, and is the same at all its instants.
+
+    Equal solutions of an instant are numbered.
+    """
     text = compiler.dialect.cast_text
     columns = [f"solutions.{compiler.column(name)}" for name in sorted(relation.variables)]
     over = ", ".join([*(f"solutions.{key.column}" for key in relation.keys), *columns])
     number = text(f"row_number() OVER (PARTITION BY {over})")
-    # With the length of each: a literal can hold whatever would separate them.
+    # Each term is preceded by its length, because a literal could contain any separator.
     terms = [f"COALESCE(concat({text(f'length({column})')}, ':', {column}), '-')" for column in columns]
     return compiler.dialect.digest("MD5", f"concat({', '.join([mark, number, *terms])})")
 
 
 def asked(relation: Relation, compiler: Compiler) -> str:
-    """For every instant, whether there is a solution."""
+    """The answer of ASK: for every instant, whether there is a solution."""
     instants, rows = compiler.fresh("i"), compiler.fresh("r")
     instant = INSTANT.column
     found = select([f"{rows}.{instant}"], nested(relation.sql, rows), distinct=True)

@@ -1,8 +1,8 @@
-"""What is inside a term that is known at run time only: the SQL of its parts.
+"""Decoding: the SQL of the parts of a term that is known only at run time.
 
-The form of a term makes cheap tests possible: only a simple literal ends in a quotation mark, only a
-typed one starts with a quotation mark and ends in `>`, and the end of a term tells its datatype
-(comparing ends is ten times as fast as taking them off). Regular expressions come after those tests.
+The form of a term makes cheap tests possible. Only a simple literal ends in a quotation mark. Only a typed
+literal starts with a quotation mark and ends in `>`. The end of a term tells its datatype (to compare ends is
+ten times as fast as to cut them off). Regular expressions come after these tests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.macros import macro
 from rheos.terms import XSD, literal
 
-# Both engines write these the same way.
+# SQL literals that are the same in both engines.
 QUOTE = "'\"'"
 EMPTY_TAGGED = "'\"\"@'"
 
@@ -23,7 +23,7 @@ EMPTY_TAGGED = "'\"\"@'"
 _NAMES = "|".join(datatype.removeprefix(XSD) for datatype in c.DERIVED_INTEGERS)
 _END = rf'"\^\^<{re.escape(XSD)}'
 
-# Rare literals are told by a regular expression of the whole term: short, and it fails early on all others.
+# Rare literals are found by a regular expression of the whole term, which is short and fails early on others.
 _DERIVED = rf'\A"{c.INTEGER_FORM}{_END}(?:{_NAMES})>\z'
 _NUMERIC_END = rf"{_END}(?:integer|decimal|float|double|{_NAMES})>\z"
 _LONG = rf'\A"[+-]?[0-9]{{20,}}(?:{_END}(?:integer|{_NAMES})|(?:\.[0-9]*)?{_END}decimal)>\z'
@@ -77,7 +77,7 @@ def has_datatype(d: Dialect, term: str, datatype: str) -> str:
 
 
 def suffix(d: Dialect, term: str) -> str:
-    """What follows the lexical form of a literal: nothing, `@lang` or `^^<datatype>`."""
+    """What follows the closing quotation mark of a literal: nothing, `@lang` or `^^<datatype>`."""
     return d.after_last(term, '"')
 
 
@@ -87,12 +87,12 @@ def lexical(d: Dialect, term: str) -> str:
 
 
 def lexical_of(d: Dialect, term: str, datatype: str) -> str:
-    """The lexical form of a term that is known to have a datatype."""
+    """The lexical form of a literal that is known to have this datatype."""
     return d.substring(term, 2, f"{d.length(term)} - {len(datatype) + 6}")
 
 
 def simple(d: Dialect, term: str) -> str:
-    """The text of a simple literal."""
+    """The text of a simple literal; NULL for other terms."""
     return f"CASE WHEN {is_simple(d, term)} THEN {d.substring(term, 2, f'{d.length(term)} - 2')} END"
 
 
@@ -163,7 +163,7 @@ def double_of_text(d: Dialect, text: str) -> str:
 
 
 def float_of_text(d: Dialect, text: str) -> str:
-    # Straight from the text: by way of a double it would be rounded twice.
+    # The text is cast directly to FLOAT: through a DOUBLE it would be rounded twice.
     return f"CAST({_read(d, text, c.DOUBLE_FORM, 'FLOAT')} AS DOUBLE)"
 
 
@@ -206,7 +206,7 @@ def zoned_text(d: Dialect, text: str) -> str:
 
 
 def moment_text(d: Dialect, text: str, datatype: str) -> str:
-    """The lexical form of a date or dateTime as that of a dateTime."""
+    """The lexical form of a dateTime, from that of a date or dateTime."""
     if datatype == c.DATE_TIME:
         return text
     return f"{d.substring(text, 1, 10)} || {MIDNIGHT} || {d.substring(text, 11)}"
@@ -225,7 +225,7 @@ def micros_of_text(d: Dialect, text: str) -> str:
     return (
         f"CASE WHEN {d.matches_all(text, form + c.ZONE_FORM)} THEN {d.micros(text)}"
         f" WHEN {d.matches_all(text, form)} THEN {d.micros(utc)}"
-        # 24:00:00 is the first instant of the next day, which the engines do not read.
+        # 24:00:00 is the first instant of the next day; the engines cannot read it.
         f" WHEN {d.matches_all(text, end_of_day)} THEN {d.micros(midnight)} + {c.MICROS_PER_DAY} END"
     )
 
@@ -237,7 +237,7 @@ def moment(d: Dialect, term: str) -> str:
 
 
 def moment_of(d: Dialect, term: str, datatype: str) -> str:
-    """The same for terms of one of these datatypes alone."""
+    """As `moment`, for terms of one given datatype."""
     return f"CASE {_as_moment(d, term, datatype)} END"
 
 

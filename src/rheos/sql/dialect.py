@@ -1,12 +1,12 @@
-"""How the two engines spell SQL. None of what is spelled here ever throws.
+"""Dialects: how the two engines spell SQL. No SQL that is printed here ever throws an error.
 
-`Dialect` prints what both engines write in the same way; `duckdb.py` and `spark.py` say only what differs.
-Every method takes and gives SQL text, and NULL in gives NULL out.
+`Dialect` prints what both engines write in the same way; `duckdb.py` and `spark.py` have only what differs.
+Every method takes and returns SQL text, and that SQL gives NULL for NULL.
 
-Numbers. An exact number is a DECIMAL(37,18), not (38,18): a sum of two then fits DECIMAL(38,18), so neither
-engine rounds it (Spark) nor throws (DuckDB), and a cast back turns overflow into NULL. A product is
-put together from integer parts of 19 digits and fractions of 18, whose products both engines compute
-exactly; a quotient is an integer division, truncated to 18 digits.
+Numbers. An exact number is a DECIMAL(37,18), not (38,18): the sum of two then fits DECIMAL(38,18), so that
+Spark does not round it and DuckDB does not throw. A cast back turns overflow into NULL. A product is put
+together from whole parts of 19 digits and fractions of 18 digits, whose products both engines compute
+exactly. A quotient is an integer division, truncated to 18 digits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXACT = "DECIMAL(37,18)"
 WHOLE = "DECIMAL(19,0)"
 FRACTION = "DECIMAL(18,18)"
 
-# What an IRI may have anywhere.
+# The characters that an IRI may have anywhere.
 UNRESERVED = r"[A-Za-z0-9._~\x{A0}-\x{10FFFF}-]"
 
 _COLUMN = r"""(?:[A-Za-z_]\w*|"[^"]*"|`[^`]*`)(?:\.(?:\w+|"[^"]*"|`[^`]*`))*"""
@@ -35,7 +35,7 @@ _ATOM = re.compile(rf"{_COLUMN}|{_LITERAL}|CAST\({_LITERAL} AS [A-Z]+(?:\(\d+,\d
 
 
 class NotExpressible(RheosError):
-    """The query asks for something that the engine at hand cannot do; the message says what."""
+    """The query asks for something that this engine cannot do; the message says what."""
 
 
 def is_atom(sql: str) -> bool:
@@ -44,10 +44,10 @@ def is_atom(sql: str) -> bool:
 
 
 class Dialect(ABC):
-    """One engine's spelling.
+    """The spelling of one engine.
 
-    `instant` fixes the value of NOW() (the lexical form of an xsd:dateTime); without it, NOW() is the
-    engine's own time of the statement, which is the same throughout one run of a query.
+    `instant`, the lexical form of an xsd:dateTime, fixes the value of NOW(). Without it, NOW() is the time at
+    which the engine started the statement, which is the same throughout one run of a query.
     """
 
     name: str
@@ -86,11 +86,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def after_last(self, text: str, mark: str) -> str:
-        """What follows the last `mark`; the whole text where there is none."""
+        """What follows the last `mark`; the whole text if there is no mark."""
 
     @abstractmethod
     def before_first(self, text: str, mark: str) -> str:
-        """What precedes the first `mark`; the whole text where there is none."""
+        """What precedes the first `mark`; the whole text if there is no mark."""
 
     @abstractmethod
     def trim_end(self, text: str, character: str) -> str: ...
@@ -99,11 +99,11 @@ class Dialect(ABC):
         return f"length({text})"
 
     def substring(self, text: str, start: str | int, length: str | int | None = None) -> str:
-        """By code point, from 1; `start` must be at least 1 and `length` at least 0."""
+        """Positions count code points, from 1; `start` must be at least 1 and `length` at least 0."""
         return f"substring({text}, {start})" if length is None else f"substring({text}, {start}, {length})"
 
     def position(self, text: str, part: str) -> str:
-        """Where a part first occurs, from 1 and by code point; 0 where it does not."""
+        """The position of the first occurrence of a part, in code points from 1; 0 if there is none."""
         return f"instr({text}, {part})"
 
     def contains(self, text: str, part: str) -> str:
@@ -123,23 +123,23 @@ class Dialect(ABC):
 
     @abstractmethod
     def encode_for_iri(self, text: str) -> str:
-        """As for a URI, but letters and digits beyond ASCII stay (RFC 3987, iunreserved)."""
+        """As `encode_for_uri`, but letters and digits beyond ASCII stay (RFC 3987, iunreserved)."""
 
     # --- regular expressions ----------------------------------------------------------------------
 
     @abstractmethod
     def matches(self, text: str, pattern: str) -> str:
-        """Whether a pattern (SQL of a text) is found anywhere in a text."""
+        """Whether a pattern, given as SQL, matches anywhere in a text."""
 
     @abstractmethod
     def replace_all(self, text: str, pattern: str, replacement: str) -> str: ...
 
     @abstractmethod
     def valid_pattern(self, pattern: str, use: str) -> str:
-        """`use`, or NULL where a pattern that is only known at run time is not a regular expression."""
+        """`use`, or NULL where a pattern that is known only at run time is not a regular expression."""
 
     def extract(self, text: str, pattern: str, group: int) -> str:
-        """A group of the first match; an empty text where there is none."""
+        """A group of the first match; an empty text if there is no match."""
         return f"regexp_extract({text}, {self.string(pattern)}, {group})"
 
     def matches_all(self, text: str, pattern: str) -> str:
@@ -152,11 +152,11 @@ class Dialect(ABC):
         return f"try_cast({sql} AS {kind})"
 
     def read_whole(self, text: str) -> str:
-        """The exact number of a text in the form of an xsd:integer; NULL where it has too many digits."""
+        """The exact number of a text in the form of an xsd:integer; NULL if it has too many digits."""
         return self.try_cast(text, EXACT)
 
     def read_decimal(self, text: str) -> str:
-        """The same for a text that has the form of an xsd:decimal."""
+        """As `read_whole`, for a text in the form of an xsd:decimal."""
         return self.try_cast(text, EXACT)
 
     def to_float(self, double: str) -> str:
@@ -168,11 +168,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def scientific(self, double: str, digits: int) -> str:
-        """A finite double as `d.ddde±xx` with so many digits after the point."""
+        """A finite double as `d.ddde±xx`, with `digits` digits after the point."""
 
     @abstractmethod
     def exact_text(self, exact: str) -> str:
-        """A decimal in its canonical form (XSD 1.1): no trailing zeros, no point where it is whole."""
+        """A decimal in its canonical form (XSD 1.1): no trailing zeros, and no point if it is whole."""
 
     def whole_text(self, exact: str) -> str:
         """A whole number as text. The text of `exact` may be repeated."""
@@ -186,41 +186,47 @@ class Dialect(ABC):
 
     @abstractmethod
     def whole_part(self, exact: str) -> str:
-        """An exact number cut towards zero, as a DECIMAL(19,0)."""
+        """An exact number truncated towards zero, as a DECIMAL(19,0)."""
 
     def fraction(self, exact: str) -> str:
-        """What `whole_part` cuts off, as a DECIMAL(18,18). Repeats its text."""
+        """The fraction that `whole_part` cuts off, as a DECIMAL(18,18).
+
+        The SQL repeats the text of `exact`.
+        """
         return f"CAST({exact} - {self.whole_part(exact)} AS {FRACTION})"
 
     @abstractmethod
     def divide_whole(self, left: str, right: str) -> str:
-        """A quotient of two whole numbers, cut to 18 digits; NULL for a divisor of 0. Repeats its texts."""
+        """A quotient of two whole numbers, truncated to 18 digits; NULL for a divisor of 0.
+
+        The SQL may repeat both texts.
+        """
 
     @abstractmethod
     def dividend(self, exact: str) -> str:
-        """What `divide_exact` wants for each of its sides."""
+        """An exact number in the form that `divide_exact` takes for both sides."""
 
     @abstractmethod
     def divide_exact(self, left: str, right: str) -> str:
-        """A quotient cut to 18 digits; NULL for a divisor of 0 and where it cannot be computed exactly.
+        """A quotient truncated to 18 digits; NULL for a divisor of 0 and if it cannot be computed exactly.
 
-        Both texts are repeated: pass columns.
+        The SQL repeats both texts: pass columns.
         """
 
     @abstractmethod
     def whole_quotient(self, above: str, below: int) -> str:
-        """A quotient of integers, neither of them negative, without what is left over."""
+        """The integer quotient of two integers that are not negative, without the remainder."""
 
     def whole(self, exact: str) -> str:
         """An exact number that is whole, as a DECIMAL(19,0)."""
         return f"CAST({exact} AS {WHOLE})"
 
     def multiply_whole(self, left: str, right: str) -> str:
-        """A product of two exact numbers that are both whole."""
+        """The product of two exact numbers that are both whole."""
         return self.try_cast(f"({self.whole(left)} * {self.whole(right)})", EXACT)
 
     def multiply(self, left: tuple[str, str], right: tuple[str, str]) -> str:
-        """A product of two numbers, each given as `whole_part` and `fraction`, rounded to 18 digits."""
+        """The product of two numbers, each given as `whole_part` and `fraction`, rounded to 18 digits."""
         products = [
             self.try_cast(f"({one} * {other})", EXACT)
             for one in left
@@ -237,11 +243,14 @@ class Dialect(ABC):
 
     @abstractmethod
     def floor_double(self, double: str) -> str:
-        """The greatest whole double below; NaN, infinities and the sign of zero stay. Repeats its text."""
+        """The greatest whole double that is not above; NaN, infinities and the sign of zero stay.
+
+        The SQL may repeat the text.
+        """
 
     @abstractmethod
     def divide_double(self, left: str, right: str) -> str:
-        """IEEE 754 division: x / 0 is an infinity or NaN. Both texts may be repeated."""
+        """IEEE 754 division: x / 0 is an infinity or NaN. The SQL may repeat both texts."""
 
     @abstractmethod
     def random(self) -> str: ...
@@ -258,7 +267,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def months_later(self, day: str, months: str) -> str:
-        """The day so many months after another, or the last of its month; days are counted from 1970."""
+        """The day that is `months` after a day, or the last day of that month; days count from 1970."""
 
     @abstractmethod
     def statement_time(self) -> str:
@@ -276,11 +285,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def first_by(self, value: str, keys: Sequence[str], descending: bool) -> str:
-        """The value whose keys come first (or last); NULL keys are smallest."""
+        """The value whose keys are the least (or greatest); a NULL key is less than all others."""
 
     @abstractmethod
     def struct(self, fields: Mapping[str, str]) -> str:
-        """One value of several; structs compare by their fields in order."""
+        """A struct of several fields; structs compare by their fields in order."""
 
     @abstractmethod
     def gather(self, value: str) -> str:
@@ -288,15 +297,15 @@ class Dialect(ABC):
 
     @abstractmethod
     def gathered(self, lists: str, only: str) -> str:
-        """All values of several lists that `gather` made, in order; `only` is a FILTER for the lists."""
+        """The values of all lists that `gather` made, as one sorted list; `only` is a FILTER for lists."""
 
     @abstractmethod
     def gathered_total(self, lists: str, only: str) -> str:
-        """The sum of doubles that were gathered, added in order; 0 or NULL for none."""
+        """The sum of gathered doubles, added in the order of their values; 0 or NULL for none."""
 
     @abstractmethod
     def gathered_texts(self, lists: str, only: str, field: str, separator: str) -> str:
-        """A field of the structs that were gathered, in order, as one text; empty or NULL for none."""
+        """A field of the gathered structs, in their order, as one text; empty or NULL for none."""
 
     @abstractmethod
     def join_texts(self, text: str, separator: str, order: str) -> str:
@@ -310,50 +319,54 @@ class Dialect(ABC):
 
     # --- relations --------------------------------------------------------------------------------
 
-    # The words between two items of FROM, before ON.
+    # The keywords of the join, which stand between two items of FROM.
     semi_join: str
     anti_join: str
-    #: Whether an aggregate over a window may have a FILTER.
+    #: Whether a window function may have a FILTER.
     filters_windows: bool = False
 
     @property
     def null(self) -> str:
-        """An unbound variable."""
+        """The SQL of an unbound variable."""
         return f"CAST(NULL AS {self.text_type})"
 
     @abstractmethod
     def moment(self, micros: str) -> str:
         """The term of an xsd:dateTime in UTC from microseconds since 1970.
 
-        It always has six digits after the second, so that the order of these terms is the order of time.
+        It always has six digits after the second, so that these terms sort as their times do.
         """
 
     @abstractmethod
     def broadcast(self, aliases: Sequence[str]) -> str:
-        """The hint of a SELECT that these of its relations are small; empty where there is no such hint."""
+        """The hint of a SELECT that some of its relations are small; empty if the engine has no such hint."""
 
     @abstractmethod
     def row_id(self) -> str:
-        """A number of its own for each row of a SELECT."""
+        """A number that is different for each row of a SELECT."""
 
     @abstractmethod
     def counted(self, item: str, start: str, end: str, alias: str, column: str) -> str:
-        """An item of FROM with each of its rows beside every number from a start up to an end, without it;
-        rows with none are lost."""
+        """An item of FROM: each row of `item` with every number from `start` to `end`, `end` excluded.
+
+        A row for which there is no such number is lost.
+        """
 
     @abstractmethod
     def far_apart(self, columns: Sequence[str]) -> str:
-        """A whole number that is the same where the columns are. Two that differ do so by more than any two
-        times, in microseconds, can."""
+        """A whole number made from a hash of columns. Equal columns give the same number.
+
+        Two numbers that differ are farther apart than any two times in microseconds.
+        """
 
     @abstractmethod
     def each(self, values: Sequence[str]) -> str:
-        """In a SELECT list, a column that has each of some values in a row of its own."""
+        """For a SELECT list: a column that repeats the row for each of some values."""
 
     @abstractmethod
     def closure(self, closure: Closure) -> str | None:
-        """A SELECT of all that a relation of edges reaches, or None where the engine cannot say it."""
+        """A SELECT of a transitive closure, or None if the engine cannot express it."""
 
     @abstractmethod
     def unfold(self, rows: Sequence[Sequence[str]], columns: Sequence[str], source: str) -> str:
-        """A SELECT that makes several rows, given as expressions, of each row of the source."""
+        """A SELECT that makes several rows of each row of the source; `rows` has their expressions."""

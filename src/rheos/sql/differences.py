@@ -1,9 +1,10 @@
-"""ISTREAM and DSTREAM: what is new in the answers of an instant, or gone, against the evaluation before.
+"""ISTREAM and DSTREAM: the answers of an instant that are new, or gone, since the evaluation before.
 
-The table `instants` has then, beside what `rheos.sql.csparql` says, the evaluation `before` each instant,
-and whether the instant is `reported`: the first is there only to be compared with. An instant at which all
-windows are empty is `closing`. Only DSTREAM has such instants, and one counts as an evaluation only where
-something is gone; otherwise the one after it is compared with what came before it, `opened`.
+For these operators, the table `instants` has further columns to those in `rheos.sql.csparql`. `before` is the
+instant of the evaluation before. `reported` is false for the first instant, which is there only to be
+compared with. `closing` marks an instant at which all windows are empty; only DSTREAM has such instants. A
+closing instant counts as an evaluation only if an answer is gone. If it does not count, the instant after it
+is compared with the instant before it, which is `opened`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ COPY = "copy"
 def difference_sql(
     operator: StreamOperator, sql: str, columns: Sequence[str], sort: Sequence[Sort], dialect: Dialect
 ) -> str:
-    """Of the rows of all instants, those that differ from the instant before; a difference of bags, in which
-    the k-th of equal rows is compared with the k-th of the other instant. `sort` are further columns."""
+    """The rows by which each instant differs from the evaluation before.
+
+    This is a difference of bags: equal rows of an instant are numbered, and the k-th is compared with the
+    k-th of the other instant. `sort` are further columns of the rows, which are not compared.
+    """
     instant = INSTANT.column
     kept = [*columns, *(item.column for item in sort)]
     order = ", ".join(f"a.{item.column} {item.direction}" for item in sort)

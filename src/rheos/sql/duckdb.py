@@ -13,7 +13,7 @@ from rheos.sql.dialect import EXACT, FRACTION, UNRESERVED, WHOLE, Dialect
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
 
-# Letters that Unicode maps to several when their case changes (those with a Greek iota are left out).
+# Letters that Unicode maps to several letters when their case changes (without those with a Greek iota).
 MANY_IN_UPPER_CASE = "ßŉǰևẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆﬓﬔﬕﬖﬗ"
 MANY_IN_LOWER_CASE = "İ"
 
@@ -29,12 +29,12 @@ class DuckDB(Dialect):
     macros = True
 
     def string(self, text: str) -> str:
-        if "\0" in text:  # DuckDB's parser takes it for the end of the statement
+        if "\0" in text:  # DuckDB's parser takes this character for the end of the statement
             return f"({' || chr(0) || '.join(map(self.string, text.split(chr(0))))})"
         quoted = "'" + text.replace("'", "''") + "'"
         if "\n" not in text and "\r" not in text:
             return quoted
-        # Statements are indented as they are put together, so a literal must not go over a line.
+        # Statements are indented when they are nested, so a literal must not contain a line feed.
         return "E" + quoted.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
     # --- text -----------------------------------------------------------------------------------
@@ -62,7 +62,11 @@ class DuckDB(Dialect):
         return f"lower({self._spelled_out(text, {letter: letter.lower() for letter in MANY_IN_LOWER_CASE})})"
 
     def _spelled_out(self, text: str, mapping: dict[str, str]) -> str:
-        """DuckDB maps one letter to one: what maps to several is put in first, where there is any."""
+        """The text with rare letters replaced by the letters that they map to.
+
+        DuckDB changes the case of each letter to a single letter, so letters that map to several are replaced
+        before; texts without such letters are left alone.
+        """
         rare = self.matches(text, self.string(f"[{''.join(mapping)}]"))
         replaced = text
         for old, new in mapping.items():
@@ -91,7 +95,7 @@ class DuckDB(Dialect):
     # --- numbers ----------------------------------------------------------------------------------
 
     def to_double(self, exact: str) -> str:
-        # A direct cast divides two rounded doubles; through text the nearest double comes out.
+        # A direct cast divides two rounded doubles; a cast through text gives the nearest double.
         return f"CAST(CAST({exact} AS VARCHAR) AS DOUBLE)"
 
     def scientific(self, double: str, digits: int) -> str:
@@ -100,8 +104,8 @@ class DuckDB(Dialect):
     def exact_text(self, exact: str) -> str:
         return f"rtrim(rtrim(CAST({exact} AS VARCHAR), '0'), '.')"
 
-    # Up to version 1.5, casts of text to a DECIMAL of 128 bits take 10 microseconds, and those that change
-    # its scale 4, so numbers are read as BIGINT or as DECIMAL of 64 bits where their digits allow it.
+    # Up to DuckDB 1.5, a cast of text to a DECIMAL of 128 bits takes 10 microseconds, and a change of its
+    # scale takes 4. So numbers of few digits are read as BIGINT, or as DECIMAL of 64 bits.
 
     def read_whole(self, text: str) -> str:
         return f"COALESCE(CAST(try_cast({text} AS BIGINT) AS {EXACT}), try_cast({text} AS {EXACT}))"
@@ -127,7 +131,7 @@ class DuckDB(Dialect):
         return f"CAST(trunc({exact}) AS {WHOLE})"
 
     def _scaled(self, units: str) -> str:
-        """A number of units of 1E-18 as a decimal: the product keeps the digits and moves the point."""
+        """An integer number of units of 1E-18 as a decimal: the product only moves the decimal point."""
         return f"try_cast(CAST({units} AS DECIMAL(38,0)) * {UNIT} AS {EXACT})"
 
     def divide_whole(self, left: str, right: str) -> str:
@@ -138,7 +142,8 @@ class DuckDB(Dialect):
         return f"CAST(replace(CAST({exact} AS VARCHAR), '.', '') AS HUGEINT)"
 
     def divide_exact(self, left: str, right: str) -> str:
-        # In units of 1E-18, as far as a HUGEINT goes.
+        # Both sides are integers in units of 1E-18; the quotient is computed if a HUGEINT can hold the
+        # dividend.
         one, half = 10**DIGITS, 10 ** (DIGITS // 2)
         return self._scaled(
             f"CASE WHEN {right} = 0 THEN NULL"
@@ -179,7 +184,7 @@ class DuckDB(Dialect):
         return "strftime(make_timestamp(epoch_us(now())), '%Y-%m-%dT%H:%M:%S.%fZ')"
 
     def digest(self, algorithm: str, text: str) -> str:
-        # DuckDB has no SHA-384 and SHA-512: `rheos.sql.functions.hashes.register` adds them.
+        # DuckDB has neither SHA-384 nor SHA-512: `rheos.sql.functions.hashes.register` adds them.
         name = f"rheos_{algorithm.lower()}" if algorithm in ("SHA384", "SHA512") else algorithm.lower()
         return f"{name}({text})"
 

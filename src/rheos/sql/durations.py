@@ -1,9 +1,9 @@
 """Durations of XML Schema in SQL: their months and microseconds, their order and their text.
 
-A duration is two numbers of one sign: months, and all that is shorter as microseconds. Values are known
-within limits that leave room in a BIGINT for a duration that is added to a date or to another duration, and
-keep dates among those that DuckDB has. What goes beyond, or has more digits than microseconds, is treated as
-ill-formed: to cut digits off would make different durations equal.
+A duration is two numbers of the same sign: months, and everything shorter as microseconds. Both have limits,
+so that a BIGINT has room for the sum of two durations, or of a duration and a date, and dates stay within the
+range of DuckDB. A duration beyond the limits, or with fractions of microseconds, is treated as ill-formed: to
+cut off digits would make different durations equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rheos.sql.views import Duration, grouped, named, once
 DAY_TIME, YEAR_MONTH, ANY = c.DAY_TIME, c.YEAR_MONTH, c.ANY_DURATION
 DAY, HOUR, MINUTE, SECOND = c.MICROS_PER_DAY, c.MICROS_PER_HOUR, c.MICROS_PER_MINUTE, c.MICROS_PER_SECOND
 
-# The most that the forms of literals can say: 183,332 years, and 72,000 years in microseconds.
+# The greatest values of literals in these forms: 183,332 years, and 72,000 years in microseconds.
 MOST_MONTHS = 99_999 * 12 + 999_999
 MOST_MICROS = 2**61
 
@@ -32,12 +32,12 @@ _ENDS = "|".join(
 )
 _TERM = rf'\A"-?P(?:{_ENDS})\z'
 
-# XSD 1.1, 3.3.6.1: a duration is less than another if it is when added to each of these.
+# XSD 1.1, 3.3.6.1: a duration is less than another if it ends earlier from the first of each of these months.
 REFERENCES = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
 
 
 def read(lexical: str, datatype: str | None) -> Duration | None:
-    """The value of a literal that is known when the query is compiled."""
+    """The duration of a literal of the query, known when the query is compiled; None if it is not one."""
     found = c.duration(lexical, datatype)
     return None if found is None else Duration(found.kind, found.months, found.micros)
 
@@ -54,7 +54,7 @@ def _is_duration(d: Dialect, term: str) -> str:
     """Whether a term is a duration."""
     matches = d.matches(term, d.string(_TERM))
     unfinished = d.matches(term, d.string('[PT]"'))
-    # Their datatypes alone end like this, so that others are told at once.
+    # Only datatypes of durations end like this, so this test rules out other terms quickly.
     ends = d.ends_with(term, d.string("uration>"))
     return all_of([ends, matches, negated(unfinished)])
 
@@ -107,12 +107,12 @@ def equal(a: Duration, b: Duration) -> str:
     """Part by part (F&O, 8.2.5): P1Y is P12M and P1D is PT24H, but no number of days is a month."""
     if a.months == b.months:
         return f"{a.micros} = {b.micros}"
-    # Not AND: months may be known where there is no duration.
+    # Not AND: months may be a known number in a row that has no duration.
     return f"CASE {a.micros} = {b.micros} WHEN TRUE THEN {a.months} = {b.months} WHEN FALSE THEN FALSE END"
 
 
 def compare(scope: Scope, operator: str, a: Duration, b: Duration, *, strict: bool = True) -> str:
-    """`<`, `>`, `<=` or `>=` by the partial order of XML Schema; NULL where the durations have none.
+    """`<`, `>`, `<=` or `>=` by the partial order of XML Schema; NULL for durations that have no order.
 
     Without `strict`, NULL may stand for FALSE.
     """
@@ -152,8 +152,10 @@ def _repeated(scope: Scope, duration: Duration, body: Callable[[Duration], str])
 
 
 def key(d: Dialect, duration: Duration) -> str:
-    """What durations are sorted by: where they end if they start at the first of the references, which keeps
-    the partial order, and then their months, of which there are fewer than ten million."""
+    """The sort key of a duration: its end if it starts at the first of the references, and then its months.
+
+    The end keeps the partial order. The months are added as a fraction: there are fewer than ten million.
+    """
     if isinstance(duration.months, int):
         return str(duration.micros)
     months = f"CAST({duration.months} AS DECIMAL(9,0)) * CAST(0.0000001 AS DECIMAL(8,7))"
@@ -161,13 +163,13 @@ def key(d: Dialect, duration: Duration) -> str:
 
 
 def _days(reference: tuple[int, int], months: int) -> int:
-    """The first day, counted from 1970, of the month so many months after another."""
+    """The first day, in days since 1970, of the month that is `months` after a reference."""
     year, month = divmod(reference[0] * 12 + reference[1] - 3 + months, 12)
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 - 719_468
 
 
 def _added(d: Dialect, duration: Duration) -> list[int | str]:
-    """The microseconds since 1970 of a duration added to each of the references."""
+    """The ends of a duration that starts at each of the references, in microseconds since 1970."""
     months, micros = duration.months, duration.micros
     if isinstance(months, int):
         return [_plus(micros, _days(at, months) * DAY) for at in REFERENCES]
@@ -225,7 +227,7 @@ def _nothing(kind: int | str) -> str:
 
 
 def suffix(d: Dialect, kind: int | str) -> str:
-    """What follows the lexical form in a term."""
+    """The SQL of what follows the lexical form in a term: the quotation mark and the datatype."""
     ends = {
         number: d.string('"' + decode.suffix_of(datatype)) for datatype, number in c.DURATION_KINDS.items()
     }
@@ -238,8 +240,10 @@ def suffix(d: Dialect, kind: int | str) -> str:
 
 
 def total(scope: Scope, a: Duration, sign: str, b: Duration) -> Duration:
-    """A sum or difference, part by part; NULL beyond the limits, and where the parts differ in sign: no
-    duration is a month less a day."""
+    """A sum or difference, part by part.
+
+    It is NULL beyond the limits, and if its parts differ in sign: a month minus a day is not a duration.
+    """
 
     def part(one: int | str, other: int | str) -> str:
         return f"{grouped(str(one))} {sign} {grouped(str(other))}"
@@ -271,7 +275,7 @@ def negative(scope: Scope, duration: Duration) -> Duration:
 
 
 def big(micros: int | str) -> str:
-    """A known number as a BIGINT, which DuckDB would otherwise take for less."""
+    """Microseconds that can be added: a literal is cast to BIGINT, as DuckDB would choose a smaller type."""
     return (
         f"CAST({micros} AS BIGINT)" if isinstance(micros, int) or re.fullmatch(r"-?\d+", micros) else micros
     )

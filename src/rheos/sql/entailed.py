@@ -1,7 +1,7 @@
-"""What triples entail, as SQL: joins a table of triples with one of derivations.
+"""Entailment as SQL: joins a table of triples with a table of derivations.
 
-Derivations are those of `rheos.store.schema`: (p, o, s2, p2, o2, bare). In s2 and o2 the subject and the
-object of a triple are marked; no term looks like a mark.
+Derivations (p, o, s2, p2, o2, bare) come from `rheos.store.schema`. The marks SUBJECT and OBJECT in s2 and o2
+stand for the subject and the object of the triple; no RDF term looks like a mark.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ SUBJECT, OBJECT = "?s", "?o"
 
 
 def entailed_names(schema: Sequence[str]) -> tuple[str, str]:
-    """The tables of the default graph and of the named graphs with all that is entailed by the schema of some
-    graphs, or by that of the default graph, if none are named."""
+    """The names of the tables of the default graph and of the named graphs with all entailed triples.
+
+    `schema` names the graphs whose schema counts; if it is empty, that is the default graph.
+    """
     own = hashlib.blake2b(repr(tuple(schema)).encode(), digest_size=8).hexdigest()
     suffix = f"rdfs_{own}" if schema else "rdfs"
     return f"default_graph_{suffix}", f"named_graphs_{suffix}"
@@ -26,8 +28,10 @@ def entailed_names(schema: Sequence[str]) -> tuple[str, str]:
 def derived_sql(
     triples: str, derivations: str, carried: Sequence[str] = (), *, distinct: bool = False
 ) -> str:
-    """What each row of a table of triples entails beside itself, with the columns that are carried along. A
-    row may be there more than once, unless they are to be `distinct`."""
+    """The triples that each row of a table entails beside itself, with the columns `carried` of the row.
+
+    A row may come more than once, unless rows are to be `distinct`.
+    """
     terms = {
         "s": f"CASE d.s2 WHEN '{SUBJECT}' THEN e.s WHEN '{OBJECT}' THEN e.o ELSE d.s2 END",
         "p": "d.p2",
@@ -35,7 +39,8 @@ def derived_sql(
     }
     columns = [*(f"e.{name}" for name in carried), *(f"{term} AS {name}" for name, term in terms.items())]
     itself = all_of(f"{term} = e.{name}" for name, term in terms.items())
-    # By the predicate alone, or by the class as well: two joins, each on what is equal.
+    # A derivation applies to a predicate, or to a predicate and a class. Two joins, so that each has only
+    # equalities.
     parts = [
         select(
             columns,
@@ -48,6 +53,6 @@ def derived_sql(
 
 
 def entailed_sql(triples: str, derivations: str, carried: Sequence[str] = ()) -> str:
-    """The rows of a table of triples and what they entail, each different row once."""
+    """The rows of a table of triples and the rows that they entail, without duplicates."""
     given = select([*carried, "s", "p", "o"], triples)
     return f"{given}\nUNION\n{derived_sql(triples, derivations, carried, distinct=True)}"

@@ -1,12 +1,12 @@
-"""From an EP-SPARQL query to the statement that gives the solutions that the new events of a batch complete.
+"""The compiler of EP-SPARQL: makes the statement for the solutions that the new events of a batch complete.
 
-The statement reads tables that the runtime makes for every batch: `batch` (after: what ended up to then was
-there before), `clause_1_all`, `…_old`, `…_new` (s, p, o, starting, ending) with the events that match each
-pattern, and the tables in which static parts are kept.
+The statement reads tables that the runtime makes for every batch: `batch` (after: solutions that ended up to
+this time were reported before), `clause_1_all`, `…_old`, `…_new` (s, p, o, starting, ending) with the events
+that match each pattern, and the tables of the query's static parts.
 
-Every relation has the time that a solution took in the columns `starting` and `ending`, unless it is static.
-Where a solution cannot take longer than some time, only rows of neighbouring stretches of that length are
-joined, so that not everything is paired that ever met.
+Every relation has the start and the end of a solution in the columns `starting` and `ending`, unless it is
+static. Where a solution has a longest duration, time is cut into stretches of that length, and only rows of
+the same or of neighbouring stretches are joined: otherwise all events would be paired with each other.
 """
 
 from __future__ import annotations
@@ -70,19 +70,18 @@ STARTING, ENDING = OCCURRENCE
 
 @dataclass(frozen=True, slots=True)
 class EPSparqlStatement:
-    """SQL whose rows are when a solution ended, when it started, and then `columns` (`found`, true, for one
-    that `asks`)."""
+    """SQL whose rows are the end of a solution, its start, and then `columns` (`found`, true, for ASK)."""
 
     sql: str
     columns: tuple[str, ...]
-    unordered: str  # the same in any order
+    unordered: str  # the same rows in any order
     asks: bool = False
-    late: bool = False  # before all it has when it is known that there is a solution, then start and end
+    late: bool = False  # rows begin with the time at which the solution is known, then its start and its end
 
 
 @dataclass
 class DetectingCompiler(Compiler):
-    """Compiles patterns whose solutions occur; `bounds` has the longest duration of the solutions of each."""
+    """Compiles patterns whose solutions have intervals; `bounds` has the longest duration of each."""
 
     bounds: Mapping[Node, int | None] = field(default_factory=dict)
 
@@ -114,14 +113,14 @@ class DetectingCompiler(Compiler):
 def compile_epsparql(
     query: Query, pattern: Node, bounds: Mapping[Node, int | None], dialect: Dialect, name: str
 ) -> EPSparqlStatement:
-    """The statement of a query whose new solutions are those of a pattern."""
+    """The statement of a query; `pattern` has its new solutions."""
     compiler = DetectingCompiler(dialect, bounds=bounds)
     context = Context(query.dataset)
     relation = compiler.node(pattern, context)
     rows = compiler.fresh("r")
     if relation.late:
         return late_statement(query, relation, compiler)
-    # What an aggregate was over may have ended before.
+    # WITHIN also gives rows for solutions that ended in earlier batches.
     new = [f"{rows}.{ENDING} > (SELECT after FROM batch)"]
     names: tuple[str, ...]
     match query.form:
@@ -149,7 +148,7 @@ def compile_epsparql(
             shown, names = ["found"], ("found",)
             columns = [f"{rows}.{column}" for column in (ENDING, STARTING)]
             sql = select([*columns, "TRUE AS found"], nested(relation.sql, rows), new, distinct=True)
-    # In an order that depends on nothing but what came in.
+    # The order depends only on the input.
     order = [f"answers.{column} NULLS FIRST" for column in (ENDING, STARTING, *shown)]
     chosen = [f"answers.{column}" for column in (ENDING, STARTING, *shown)]
     statement = select(chosen, nested(sql, "answers"), tail=f"ORDER BY {', '.join(order)}")
@@ -158,8 +157,11 @@ def compile_epsparql(
 
 
 def late_statement(query: Query, relation: Relation, compiler: Compiler) -> EPSparqlStatement:
-    """The statement for solutions that become known in a batch, whenever they ended. What may be found in
-    several ways is known with the first. When all streams have ended, at the time `last`, all is known."""
+    """The statement for solutions that become known in a batch, whenever they ended.
+
+    A solution that is found in several ways is known as soon as the first of these is. When all streams have
+    ended, at the time `last`, every solution is known.
+    """
     rows, null = compiler.fresh("r"), compiler.dialect.null
     names = query.form.variables if isinstance(query.form, Select) else ()
     shown = [compiler.column(name) for name in names]
@@ -188,8 +190,10 @@ def late_statement(query: Query, relation: Relation, compiler: Compiler) -> EPSp
 
 
 def identity(name: str, relation: Relation, variables: Sequence[str], compiler: Compiler) -> str:
-    """What tells a solution from all others: its query, its interval and its values. The same solution has
-    the same, however often and in whatever batch it is found, and in whatever way."""
+    """SQL that identifies a solution: a digest of the query's name, its interval and its values.
+
+    It is the same however often, in whatever way and in whatever batch the solution is found.
+    """
     text = compiler.dialect.cast_text
     parts = [compiler.dialect.string(name)]
     parts += [text(f"solutions.{key.column}") for key in relation.keys]
@@ -197,12 +201,12 @@ def identity(name: str, relation: Relation, variables: Sequence[str], compiler: 
         f"COALESCE(solutions.{compiler.column(variable)}, '')" if variable in relation.variables else "''"
         for variable in variables
     ]
-    # No term has a line feed between its end and the next.
+    # The parts have separators between them, so that different values do not give the same text.
     return compiler.dialect.digest("MD5", f"concat_ws('|', {', '.join(parts)})")
 
 
 def without_numbers(variables: Sequence[str]) -> tuple[str, ...]:
-    """The variables that a query has: not the values of numbers that were carried beside them."""
+    """The variables of the query itself, without the columns that carry the values of numbers."""
     return tuple(name for name in variables if not is_number_name(name))
 
 
@@ -219,7 +223,7 @@ def event_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
 
 
 def pairs(node: Pairs, compiler: Compiler) -> Relation:
-    """What a policy of consumption made."""
+    """The pairs that a policy of consumption has made."""
     columns = [*OCCURRENCE]
     columns += [f"c{at} AS {compiler.column(name)}" for at, name in enumerate(node.variables, start=1)]
     return Relation(
@@ -230,7 +234,7 @@ def pairs(node: Pairs, compiler: Compiler) -> Relation:
 def timed_join(
     node: Join | SeqJoin | EqJoin, context: Context, compiler: DetectingCompiler, *, gap: bool = False
 ) -> Relation:
-    """The join of two sides; of a sequence, if asked for, also with the `gap` between both."""
+    """The join of two sides; with `gap`, also columns for the time between both sides of a sequence."""
     left, right = compiler.node(node.left, context), compiler.node(node.right, context)
     pair = Pair.of(left, right, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -247,7 +251,7 @@ def timed_join(
             start, last = f"{first}.{STARTING}", f"{second}.{ENDING}"
         conditions.append(f"{last} - {start} <= {bound}")
         if not isinstance(node, EqJoin):
-            # The earlier one of both may have ended in the stretch before that of the later.
+            # The side that ends first may have ended in the stretch before that of the other side.
             both = isinstance(node, Join)
             pair = replace(
                 pair,
@@ -264,9 +268,13 @@ def timed_join(
 
 
 def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: DetectingCompiler) -> Relation:
-    """A sequence with nothing in between. Each of the left side, with the earliest end of those like it, must
-    not have ended before the last that came between began: for each of the right side that is the latest
-    start of those that ended before it, or one like it, started."""
+    """SEQ NOT: a sequence with no solution of `between` between its sides.
+
+    For each solution on the right, a window function finds the latest start of a solution of `between` that
+    ended before the right one started (`since`). A solution on the left matches if it ended at that time or
+    later. If the sequence is `alike`, solutions with the same values count together: the right side looks
+    back from the latest of their starts, and the left side has the earliest of their ends.
+    """
     left, right = compiler.node(node.left, context), compiler.node(node.right, context)
     other = compiler.node(between, context)
     if not known_from(right, left, other):
@@ -308,9 +316,12 @@ def uninterrupted(node: SeqJoin, between: Node, context: Context, compiler: Dete
 
 
 def known_from(right: Relation, left: Relation, other: Relation) -> bool:
-    """Whether what lies between two sides shares nothing with the left that the right does not tell."""
+    """Whether the right side always binds all variables that `other` shares with either side.
+
+    Then the solutions of `other` that matter can be found from the right side alone.
+    """
     if right.keys:
-        return False  # to tell them apart is left to the join
+        return False  # the window function would mix rows of different keys; the join does not
     sure = right.certain & other.certain
     return set(other.shared(left)) <= sure and set(other.shared(right)) <= sure
 
@@ -318,7 +329,7 @@ def known_from(right: Relation, left: Relation, other: Relation) -> bool:
 def not_interrupted(
     node: SeqJoin, other: Relation, context: Context, compiler: DetectingCompiler
 ) -> Relation:
-    """The pairs of a sequence without those that something lies between."""
+    """SEQ NOT by an anti-join: the pairs of a sequence without those that have a solution between them."""
     joined = timed_join(node, context, compiler, gap=True)
     pair = Pair.of(joined, other, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -330,8 +341,11 @@ def not_interrupted(
 
 
 def with_extreme(relation: Relation, extreme: str, time: str, name: str, compiler: Compiler) -> Relation:
-    """The rows with the first or the last of one time among those that have the other and bind the same; or
-    with their own."""
+    """The rows with a further column: a time of their own, or its extreme over rows that are alike.
+
+    Rows are alike if they bind the same and have the same other `time`. `extreme` is the column of a time, or
+    an aggregate over one.
+    """
     columns = [*OCCURRENCE, *map(compiler.column, relation.variables)]
     if extreme not in OCCURRENCE:
         same = ", ".join([time, *map(compiler.column, relation.variables)])
@@ -341,14 +355,14 @@ def with_extreme(relation: Relation, extreme: str, time: str, name: str, compile
 
 
 def stretch(ending: str, bound: int, compiler: Compiler) -> str:
-    """The number of the stretch of time, as long as a solution can be, that something ended in."""
+    """The number of the stretch of time in which a solution ended; stretches have the longest duration."""
     return compiler.dialect.whole_quotient(ending, bound + 1)
 
 
 def in_stretches(
     relation: Relation, bound: int, compiler: Compiler, *, twice: bool, more: Sequence[str] = ()
 ) -> Relation:
-    """The rows of a relation with the number of their stretch; or `twice`, also with that of the next."""
+    """The rows of a relation with the number of their stretch; if `twice`, also a copy with the next one."""
     rows = compiler.fresh("r")
     own = stretch(f"{rows}.{ENDING}", bound, compiler)
     columns = [f"{rows}.{column}" for column in (*relation.carried, *more)]
@@ -367,7 +381,10 @@ def optional(
     context: Context,
     compiler: DetectingCompiler,
 ) -> Relation:
-    """What is kept with what is optional. That may be static, or in part; beside what is static, it is."""
+    """The left join of the side `kept` with the optional side `beside`.
+
+    Times are only compared if the optional side has any. If `kept` is static, so is the result.
+    """
     left, right = compiler.node(kept, context), compiler.node(beside, context)
     pair = Pair.of(left, right, context, compiler)
     first, second = pair.left_alias, pair.right_alias
@@ -397,7 +414,7 @@ def optional(
 
 
 def without(node: Minus, context: Context, compiler: DetectingCompiler) -> Relation:
-    """What is left of one side: a solution is taken away by one that did not end after it."""
+    """MINUS: a solution on the left is removed by a compatible one on the right that did not end after it."""
     left, right = compiler.node(node.left, context), compiler.node(node.right, context)
     pair = Pair.of(left, right, context, compiler)
     if not pair.shared:
@@ -416,7 +433,7 @@ ANCHOR = Key("anchor")
 
 
 def recent(node: Recent, context: Context, compiler: DetectingCompiler) -> Relation:
-    """At the end of every solution, the aggregates over those of its group that ended not long before."""
+    """WITHIN: at the end of each solution, the aggregates over the recent solutions of its group."""
     inner = compiler.node(Distinct(node.pattern), context)
     names = [variable.name for variable in node.group if variable.name in inner.variables]
     by = [compiler.column(name) for name in names]
@@ -440,7 +457,7 @@ def recent(node: Recent, context: Context, compiler: DetectingCompiler) -> Relat
 
 
 def adds_up(aggregate: Aggregate, rows: Rows) -> bool:
-    """Whether an aggregate can go from row to row: a count, or a sum of exact numbers."""
+    """Whether a window function of SQL can compute the aggregate: a count, or a sum of exact numbers."""
     if aggregate.distinct or aggregate.name not in ("COUNT", "SUM", "AVG"):
         return False
     argument = aggregate.argument
@@ -450,8 +467,10 @@ def adds_up(aggregate: Aggregate, rows: Rows) -> bool:
 
 
 def sliding(rows: Rows, by: Sequence[str], within: int) -> Whole:
-    """Every solution with what is collected of those that ended not long before it. Of those that end
-    together, each has the same."""
+    """The groups of WITHIN by window functions: each solution with the aggregates over the recent ones.
+
+    Solutions of a group that end together have the same aggregates.
+    """
     relation, alias = rows.relation, rows.compiler.fresh("s")
     anchored = select([f"{alias}.*", f"{alias}.{ENDING} AS {ANCHOR.column}"], nested(relation.sql, alias))
     below = rows.compiler.rows(replace(relation, sql=anchored), rows.context)
@@ -467,7 +486,7 @@ def sliding(rows: Rows, by: Sequence[str], within: int) -> Whole:
 
 
 def gathered(rows: Rows, by: Sequence[str], within: int) -> Whole:
-    """The solutions of every group and end, each joined with all those that ended not long before."""
+    """The groups of WITHIN by a join: each group and end with all solutions that ended not long before."""
     inner, compiler = rows.relation, rows.compiler
     alias, anchors, solutions = compiler.fresh("r"), compiler.fresh("a"), compiler.fresh("solutions")
     ends = select([*by, f"{ENDING} AS {ANCHOR.column}"], solutions, distinct=True)

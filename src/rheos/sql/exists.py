@@ -1,11 +1,12 @@
 """EXISTS: a join that tells for each outer row whether the pattern matches.
 
-The recommendation substitutes the row's values into the pattern (section 18.6). Where the pattern binds all
-of the outer variables that it mentions, that is a semi-join. Elsewhere (an outer variable only in a filter of
-the pattern, or bound in an OPTIONAL part only) the pattern is evaluated with the different outer values as
-keys beside it: then its filters see them, and OPTIONAL and MINUS inside work for each of them apart.
+The recommendation substitutes the row's values into the pattern (section 18.6). If the pattern always binds
+all outer variables that it mentions, that is a semi-join. Otherwise (an outer variable stands only in a
+filter of the pattern, or is bound only in an OPTIONAL part) the pattern is evaluated with the distinct outer
+values as keys: filters of the pattern then see them, and OPTIONAL and MINUS inside work for each value
+separately.
 
-No sub-query is correlated: both engines know correlated ones only in part.
+No sub-query is correlated, because both engines support correlated sub-queries only in part.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The solutions of a pattern under an alias, and when an outer row is one that it exists for.
+    """The solutions of a pattern under an alias, and the conditions under which they match an outer row.
 
-    `columns` are those of the solutions that the conditions read.
+    `columns` are the columns of the solutions that the conditions read.
     """
 
     sql: str
@@ -39,7 +40,7 @@ class Match:
 
 
 def semi_join(exists: Exists, rows: Rows) -> str:
-    """The rows for which the pattern exists (or, negated, does not) as an item of FROM."""
+    """The rows for which the pattern has a solution (or, negated, has none) as an item of FROM."""
     match = matches(exists, rows, unique=False)
     dialect = rows.dialect
     how = dialect.anti_join if exists.negated else dialect.semi_join
@@ -47,7 +48,10 @@ def semi_join(exists: Exists, rows: Rows) -> str:
 
 
 def mark(exists: Exists, rows: Rows) -> tuple[str, str]:
-    """A join that finds at most one match for each row, and the SQL of whether it found one."""
+    """A LEFT JOIN that finds at most one match for each row, and the condition that it found one.
+
+    If EXISTS is negated, the condition is that it found none.
+    """
     match = matches(exists, rows, unique=True)
     found = rows.compiler.fresh("found")
     columns = [f"{match.alias}.{column}" for column in match.columns]
@@ -57,7 +61,10 @@ def mark(exists: Exists, rows: Rows) -> tuple[str, str]:
 
 
 def matches(exists: Exists, rows: Rows, *, unique: bool) -> Match:
-    """What to join a row with; `unique`: on equality alone, so that no row can have two different matches."""
+    """The solutions to join a row with.
+
+    If `unique`, all conditions are equalities, so that no row can have two different matches.
+    """
     pattern = exists.pattern
     outer = [name for name in rows.relation.variables if name in mentioned(pattern)]
     inherited = [name for name in rows.context.environment if name in mentioned(pattern)]

@@ -1,7 +1,7 @@
-"""Expressions of the algebra as SQL over the row around them.
+"""Expressions: compiles expressions of the algebra to SQL over the row around them.
 
-`term` and `condition` are what the compiler of patterns calls; `compiled` is between them and the
-functions: it makes a typed value of an expression, and the use that is made of it decides what is printed.
+The compiler of patterns calls `term` and `condition`. Both use `compiled`, which makes a typed value of an
+expression by the functions; what is asked of the value decides which SQL is printed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rheos.sql.views import NULL
 
 
 def term(expression: Expression, scope: Scope) -> str:
-    """The SQL of the term that an expression gives; NULL where a variable is unbound, and for an error."""
+    """The SQL of the term that an expression gives; NULL for an unbound variable and for an error."""
     return compiled(expression, scope).term
 
 
@@ -28,7 +28,7 @@ def condition(expression: Expression, scope: Scope, *, strict: bool = True) -> s
     drop both, and shorter (`?x = "abc"` is one comparison of strings).
     """
     sql = _effective(expression, scope, strict)
-    # Spark does not take a bare NULL for a condition.
+    # Spark refuses a NULL without a type as a condition.
     return "CAST(NULL AS BOOLEAN)" if sql == NULL else sql
 
 

@@ -1,9 +1,9 @@
-"""Groupings: one row for each group of a relation, with what was collected of it.
+"""Groupings: one row for each group of a relation, with the results of aggregates over the group.
 
-`Whole` groups rows as they are. `Parted` groups rows that hold for a while: first those of a group with the
-same interval, which makes a few parts of many rows, then, at each instant, the parts that hold. So the work
-for a window of ten minutes that moves by ten seconds is done once per row, and sixty times only per part.
-`Pieced` does the same for the ticks of CQELS-QL.
+`Whole` groups rows as they are. `Parted` groups rows that hold for intervals, in two steps. First the rows of
+a group with the same interval become one part: a few parts from many rows. Then, at each instant, the parts
+that hold are put together. So for a window of ten minutes that moves by ten seconds, each row is aggregated
+once, and only parts are aggregated sixty times. `Pieced` does the same for the ticks of CQELS-QL.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ PRECEDING = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 
 class KeptGroups(NamedTuple):
-    """The parts of groups in a table: the columns `by` which they are grouped, and for each column of a part
-    the aggregate that makes one of several."""
+    """What is known of a table of parts of groups.
+
+    `by` are the columns by which parts are grouped. `again` has, for each other column of a part, the
+    aggregate that combines the values of several parts.
+    """
 
     by: tuple[str, ...]
     again: Mapping[str, str]
@@ -30,7 +33,7 @@ class KeptGroups(NamedTuple):
 
 @dataclass(kw_only=True)
 class Whole(Rows):
-    """The groups as rows of their own, while they are put together: what they collect are their columns."""
+    """The groups of the rows `below`, as rows: each aggregate that is collected becomes a column."""
 
     below: Rows
     by: Sequence[str]
@@ -43,8 +46,10 @@ class Whole(Rows):
     def collect(
         self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None
     ) -> str:
-        """The column of an aggregate over the rows `where` something holds and, of those of a group
-        with the same values in the columns `distinct`, over one."""
+        """The column of an aggregate over the rows of a group for which `where` holds.
+
+        Of rows with the same values in the columns `distinct`, only one counts.
+        """
         if distinct is not None and item.different is not None and where is None:
             return self._collected(item.different)
         first = None if distinct is None else self.first_of_its_kind(distinct)
@@ -56,14 +61,14 @@ class Whole(Rows):
         return f"{self.alias}.{self.collected[sql]}"
 
     def first_of_its_kind(self, columns: Sequence[str]) -> str:
-        """Whether a row is the first of its group with the same values in some columns."""
+        """The condition that no row before this one in its group has the same values in some columns."""
         by = ", ".join([*self.by, *columns]) or "1"
         order = columns[0] if columns else "1"
         number = self.below.share(f"row_number() OVER (PARTITION BY {by} ORDER BY {order})")
         return f"{number} = 1"
 
     def sql(self, of_all: str) -> str:
-        """The rows of the groups; `of_all` ends the statement where all rows are one group."""
+        """The SQL of the groups; `of_all` ends the statement if there is nothing to group by."""
         collected = [f"{sql} AS {name}" for sql, name in self.collected.items()]
         grouping = f"GROUP BY {', '.join(self.by)}" if self.by else of_all
         columns = [*self.by, *collected] or ["count(*) AS unit"]
@@ -72,8 +77,11 @@ class Whole(Rows):
 
 @dataclass(kw_only=True)
 class Sliding(Whole):
-    """Rows with what is collected of those that came not long before: a group for each row. The first column
-    of `by` is the time, and the others are the same in a group; time goes back by less than `within`."""
+    """A group for each row: the row itself and the rows before it, by window functions.
+
+    The first column of `by` is a time. A group has the rows with the same values in the other columns whose
+    time is earlier than that of the row by less than `within`.
+    """
 
     within: int
 
@@ -96,7 +104,7 @@ class Sliding(Whole):
 class Parted(Whole):
     """The groups of each instant, from rows that hold for intervals."""
 
-    keeps: bool = False  # the parts are kept between batches
+    keeps: bool = False  # the parts are in a table that is kept between batches
     parts: dict[str, str] = field(default_factory=dict)
     starts: dict[str, str] = field(default_factory=dict)
     parts_alias: str = field(init=False)
@@ -120,11 +128,11 @@ class Parted(Whole):
         return self._collected(item.combined(f"{self.parts_alias}.{self.parts[part]}", filter_clause(first)))
 
     def first_of_its_kind(self, columns: Sequence[str]) -> str:
-        """Whether the rows of a part are, at an instant, the first of their group with the same values.
+        """The condition that the rows of a part count at an instant, where DISTINCT counts equal rows once.
 
-        Of rows that are alike in this, each counts from where those that began before it have all ended:
-        at every instant at which some of them hold, exactly one counts. That where it counts from is brought
-        into its own interval changes nothing but that there are fewer different parts.
+        Each row counts from the instant at which all equal rows that began before it have ended. So at every
+        instant at which equal rows hold, exactly one of them counts. This start is clamped to the row's own
+        interval, only to have fewer different parts.
         """
         begin, end = (f"{self.below.alias}.{bound}" for bound in (FROM, UNTIL))
         alike = ", ".join([*self.by, *columns])
@@ -156,14 +164,17 @@ class Parted(Whole):
 
 @dataclass(kw_only=True)
 class Pieced(Whole):
-    """The groups of each piece of time, from rows that hold for some ticks; `names` are the variables that
-    they are grouped by. Between two ticks at which a part of a group comes or goes it stays as it is."""
+    """The groups of each piece of time, from rows that hold for intervals of ticks.
+
+    `names` are the variables that the rows are grouped by. Between two ticks at which a part of a group
+    begins or ends, the group does not change: that is a piece.
+    """
 
     names: Sequence[str]
-    keeps: bool = False  # the parts are kept between batches
+    keeps: bool = False  # the parts are in a table that is kept between batches
     parts: dict[str, str] = field(default_factory=dict)
     again: dict[str, str] = field(default_factory=dict)
-    pieces: str = ""  # all the pieces that there are
+    pieces: str = ""  # the SQL of all pieces, once `sql` was called
 
     def collect(
         self, item: Collected, where: str | None = None, distinct: Sequence[str] | None = None

@@ -1,7 +1,7 @@
 """Events in the windows of RSP-QL: a pattern comes in, its solutions at every instant go out.
 
-What is in a window differs from instant to instant, and with it what is absent, or a run. So elements are
-spread over the instants at which the window holds them, and the instant is a key of all operators.
+The elements of a window differ from instant to instant, and so do absences and runs. So elements are spread
+over the instants at which the window holds them, and the instant is a key of all operators.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rheos.sql.validity import at_every_instant, spread
 
 @dataclass
 class WindowsCompiler(DetectingCompiler):
-    """Compiles patterns on windows; inside Events, their solutions have intervals."""
+    """Compiles patterns on windows; inside Events, solutions have a start and an end."""
 
     def relation(self, node: Node, context: Context) -> Relation:
         if isinstance(node, Events):
@@ -34,7 +34,11 @@ class WindowsCompiler(DetectingCompiler):
 
 
 def happening(node: Events, context: Context, compiler: WindowsCompiler) -> Relation:
-    """The mappings of solutions, each as often as it has intervals."""
+    """The mappings of the solutions at every instant.
+
+    Solutions are a set of mappings with their intervals, so a mapping is there once for each of its
+    intervals.
+    """
     pattern = whole(bottom_up(node.pattern, _with_events))
     inner = at_every_instant(compiler.node(pattern, replace(context, events=True)), compiler)
     rows, different = compiler.fresh("r"), compiler.fresh("d")
@@ -48,7 +52,7 @@ def happening(node: Events, context: Context, compiler: WindowsCompiler) -> Rela
 
 
 def _with_events(node: Node) -> Node:
-    """A basic graph pattern as a join: the interval of a solution is that of all its elements."""
+    """A basic graph pattern as a join of stream patterns, so that its solutions have intervals."""
     match node:
         case BGP((first, *others)):
             joined: Node = StreamPattern(0, first)
@@ -59,7 +63,7 @@ def _with_events(node: Node) -> Node:
 
 
 def element(node: StreamPattern, context: Context, compiler: Compiler) -> Relation:
-    """The elements of the active windows that match a pattern, at every instant at which they are there."""
+    """The elements of the active windows that match a pattern, at each instant at which they are there."""
     parts = []
     for window in context.active_windows:
         columns = ["s", "p", "o", f"start AS {OCCURRENCE[0]}", f"time AS {OCCURRENCE[1]}", *INTERVAL]

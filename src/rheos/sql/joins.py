@@ -1,7 +1,7 @@
-"""The operators on two relations: Join, LeftJoin, Minus and Union, by compatibility of solutions (18.3).
+"""Joins: the operators Join, LeftJoin, Minus and Union on relations, by compatibility of solutions (18.3).
 
-Where both sides always bind a shared variable, compatibility is equality of columns; only where one may leave
-it unbound is the general condition paid for.
+Where both sides always bind a shared variable, compatibility is equality of columns. Only where a side may
+leave the variable unbound is the more expensive general condition used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def compatible(column: str, left: str, right: str, left_certain: bool, right_certain: bool) -> str:
-    """The condition that two solutions agree on a variable, or that one leaves it unbound."""
+    """The condition that two solutions agree on a variable, or that one of them leaves it unbound."""
     conditions = [f"{left}.{column} = {right}.{column}"]
     conditions += [] if left_certain else [f"{left}.{column} IS NULL"]
     conditions += [] if right_certain else [f"{right}.{column} IS NULL"]
@@ -54,18 +54,20 @@ def same_keys(keys: Sequence[Key], left: str, right: str) -> list[str]:
 
 
 class TooLong(Exception):
-    """A condition of a join would repeat long texts, each of which repeats others: it could have millions of
-    characters, and an engine would plan it for minutes."""
+    """The SQL of a join condition would become too long.
+
+    Long texts that repeat other long texts could reach millions of characters, and planning take minutes.
+    """
 
 
-# `?x < ?y` has 50,000 characters where nothing is shared; what it repeats of each side has 5,000.
+# Without sharing, `?x < ?y` has 50,000 characters; the texts that it repeats of each side have 5,000.
 LONGEST = 200_000
 LONGEST_REPEATED = 20_000
 
 
 @dataclass
 class Pair:
-    """Two relations side by side under their aliases; as a `Scope`, what a condition of their join sees."""
+    """Two relations side by side under their aliases: the `Scope` of a condition of their join."""
 
     left: Relation
     right: Relation
@@ -73,12 +75,12 @@ class Pair:
     right_alias: str
     context: Context
     compiler: Compiler
-    longest: int | None = None  # of the texts that a condition may repeat
+    longest: int | None = None  # the greatest length of a text that a condition may repeat
     values: dict[str, Value] = field(default_factory=dict)
-    work: dict[str, Shared] = field(default_factory=dict)  # that is shared, by the alias of a side
+    work: dict[str, Shared] = field(default_factory=dict)  # the shared columns, by the alias of a side
 
     def __post_init__(self) -> None:
-        # A copy with other sides has the same aliases, and conditions that were made before.
+        # A copy with other sides (`replace`) keeps the aliases, and so the shared columns of its conditions.
         for alias in (self.left_alias, self.right_alias):
             self.work.setdefault(alias, Shared(alias, self.compiler))
 
@@ -103,7 +105,7 @@ class Pair:
         return self.left.keys + tuple(key for key in self.right.keys if key not in self.left.keys)
 
     def conditions(self) -> list[str]:
-        """Same keys, at the same time, and compatible in every shared variable."""
+        """The join conditions: equal keys, overlapping intervals, and compatible shared variables."""
         common = [key for key in self.left.keys if key in self.right.keys]
         found = same_keys(common, self.left_alias, self.right_alias)
         if self.left.valid and self.right.valid:
@@ -115,13 +117,13 @@ class Pair:
         return found
 
     def meeting(self) -> str:
-        """The condition that both sides bind a shared variable, to the same."""
+        """The condition that both sides bind at least one shared variable, to the same term."""
         return any_of(
             same(self.left_alias, self.right_alias, [self.compiler.column(name)]) for name in self.shared
         )
 
     def value(self, variable: str) -> str:
-        """The column of a variable in the merged solution."""
+        """The SQL of a variable in the merged solution."""
         column = self.compiler.column(variable)
         left, right = f"{self.left_alias}.{column}", f"{self.right_alias}.{column}"
         if variable not in self.right.variables or variable in self.left.certain:
@@ -131,7 +133,7 @@ class Pair:
         return f"COALESCE({left}, {right})"
 
     def left_value(self, variable: str) -> str:
-        """As `value`, where the right side may be missing as a whole."""
+        """As `value`, for an outer join, in which the whole right side may be missing."""
         column = self.compiler.column(variable)
         left, right = f"{self.left_alias}.{column}", f"{self.right_alias}.{column}"
         if variable not in self.right.variables or variable in self.left.certain:
@@ -174,8 +176,10 @@ class Pair:
 
     @property
     def known(self) -> str:
-        """When it is known that there is the merged solution: when both are. What occurs is known at its end;
-        nothing that is optional is known later."""
+        """The SQL of the time at which the merged solution is known: the later of both sides.
+
+        A side without the column KNOWN is known at its end. An optional side that is missing does not count.
+        """
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         times = [
             f"COALESCE({alias}.{KNOWN if side.late else OCCURRENCE[1]}, {TIMELESS[1]})"
@@ -186,7 +190,10 @@ class Pair:
 
     @property
     def interval(self) -> tuple[str, str] | None:
-        """Of the merged solution: from the first start to the last end. One that has none changes neither."""
+        """The interval of the merged solution: from the first start to the last end.
+
+        A side that has no interval changes neither.
+        """
         sides = ((self.left, self.left_alias), (self.right, self.right_alias))
         occurring = [alias for side, alias in sides if side.occurs]
         if not occurring:
@@ -197,8 +204,10 @@ class Pair:
         return f"least({', '.join(starts)})", f"greatest({', '.join(ends)})"
 
     def share(self, sql: str) -> str:
-        """What is about one side is a column of it. A join has no place below it where both are seen, so what
-        is about both is repeated."""
+        """An expression about one side becomes a shared column of this side.
+
+        An expression about both sides is repeated: below a join there is no operator that sees both.
+        """
         of_left, of_right = (self._tells_of(alias, sql) for alias in (self.left_alias, self.right_alias))
         if of_left != of_right:
             return self.work[self.left_alias if of_left else self.right_alias].share(sql)
@@ -207,7 +216,7 @@ class Pair:
         return sql
 
     def _tells_of(self, alias: str, sql: str) -> bool:
-        """Whether a text may have a column of this side; a constant may look like one."""
+        """Whether a text seems to read a column of this side. A string constant may look like one."""
         return re.search(rf"\b{alias}\.", sql) is not None
 
     def exists(self, exists: Exists) -> str:
@@ -237,8 +246,10 @@ def join(node: Join, context: Context, compiler: Compiler) -> Relation:
 
 
 def apart(node: LeftJoin | Minus, context: Context, compiler: Compiler) -> Pair:
-    """The sides of an operator that is not monotone: it works for each instant apart, unless its right side
-    is the same at all of them."""
+    """The two sides of LeftJoin or Minus, which are not monotone.
+
+    Unless the right side is static, the operator is evaluated for each instant separately.
+    """
     left, right = compiler.node(node.left, context), spread(compiler.node(node.right, context), compiler)
     if INSTANT in right.keys:
         left = at_every_instant(left, compiler)
@@ -275,17 +286,17 @@ def outer_join(pair: Pair, conditions: Sequence[str], small: bool) -> Relation:
 
 
 def left_join_matches(node: LeftJoin, context: Context, compiler: Compiler) -> Relation:
-    """A LeftJoin whose condition cannot be that of a join: it has EXISTS, which is a sub-query to Spark, or
-    needs a place for what it repeats.
+    """A LeftJoin whose condition cannot be a join condition of SQL.
 
-    The matches are found first, as a filtered join with the different solutions of the left side, and
-    then looked up for each of its rows.
+    The condition has an EXISTS, which Spark would need a sub-query for, or it is too long because a join has
+    no place for shared columns about both sides. So the matches are found first, as a filtered join with the
+    distinct solutions of the left side. Then they are looked up for each row of the left side.
     """
     assert node.condition is not None
     left = compiler.node(node.left, context)
     left = at_every_instant(left, compiler) if context.by_instant else left
-    # A variable that the left side may leave unbound can get its value from the match: a copy of what
-    # it was before tells which row of the left side a match belongs to.
+    # A match may bind a variable that the left side leaves unbound. A copy of the value before the match
+    # tells which rows of the left side the match belongs to.
     unsure = [name for name in left.variables if name not in left.certain]
     copies = {name: compiler.fresh(".before") for name in unsure}
     different: Node = Distinct(node.left)
@@ -309,7 +320,7 @@ def minus(node: Minus, context: Context, compiler: Compiler) -> Relation:
         return left
     conditions = pair.conditions()
     if not any(name in left.certain and name in right.certain for name in pair.shared):
-        # A solution is only removed by one that it shares a bound variable with.
+        # MINUS removes a solution only if both solutions bind a variable in common.
         conditions.append(pair.meeting())
     columns = [f"{pair.left_alias}.{column}" for column in left.carried]
     columns += [f"{pair.left_alias}.{compiler.column(name)}" for name in left.variables]
@@ -326,7 +337,7 @@ def union(node: Union, context: Context, compiler: Compiler) -> Relation:
 
 
 def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Compiler) -> Relation:
-    """The rows of relations that have the same keys; what one does not bind is NULL in its rows."""
+    """UNION ALL of relations with the same keys. A variable that a relation lacks is NULL in its rows."""
     valid = any(operand.valid for operand in operands)
     occurs = any(operand.occurs for operand in operands)
     late = any(operand.late for operand in operands)
@@ -349,5 +360,5 @@ def united(operands: Sequence[Relation], certain: frozenset[str], compiler: Comp
 
 
 def flatten(node: Node) -> list[Node]:
-    """The operands of a chain of unions."""
+    """The operands of nested unions, in order."""
     return flatten(node.left) + flatten(node.right) if isinstance(node, Union) else [node]

@@ -1,9 +1,9 @@
-"""Numbers as text: the lexical form or term of a computed number, alike in both engines.
+"""Numbers as text: the lexical form or term of a computed number, the same in both engines.
 
-Canonical forms of XSD 1.1: `5`, `2.5`, `3` (a whole decimal), `1.0E0`, `-INF`, `NaN`. A double gets the
-fewest of 15, 16 or 17 digits that read back as the same double, a float the fewest of 7, 8 or 9:
-what the engines print by themselves differs (Java 17 does not print the shortest form). What is left: of
-doubles beyond 1E17 and below 1E-307 one in ten thousand differs in its last digit.
+The forms are the canonical ones of XSD 1.1: `5`, `2.5`, `3` (a whole decimal), `1.0E0`, `-INF`, `NaN`. A
+double is printed with the fewest of 15, 16 or 17 digits that read back as the same double, a float with the
+fewest of 7, 8 or 9. The engines' own output differs (Java 17 does not print the shortest form). One
+difference remains: of doubles above 1E17 and below 1E-307, one in ten thousand differs in its last digit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def floating_text(scope: Scope, approx: str, rank: int) -> str:
     d = scope.dialect
     value = once(scope, approx)
     kind = "DOUBLE" if rank == c.RANK_DOUBLE else "FLOAT"
-    # Of two floats equally near, C takes the even one and Java the greater: so no two may be equally near.
+    # If a value is halfway between two decimal forms, C rounds to the even digit and Java rounds up. The
+    # factor moves each float a little, so that none is halfway.
     printed = value if rank == c.RANK_DOUBLE else f"{value} * {d.double(1 + 1e-12)}"
     *shorter, longest = (d.scientific(printed, digits) for digits in _DIGITS[rank])
     branches = " ".join(
@@ -66,7 +67,7 @@ def floating_text(scope: Scope, approx: str, rank: int) -> str:
     none = f"{value} IS NULL OR isnan({value}) OR abs({value}) = CAST('Infinity' AS DOUBLE)"
     digits = once(scope, f"CASE WHEN {none} THEN NULL {branches} ELSE {longest} END")
     mantissa = d.trim_end(d.before_first(digits, "e"), "0")
-    # One digit stays after the point; a text that ends in the point gets it back.
+    # At least one digit stays after the point: a text that ends in the point gets a 0.
     mantissa = d.replace(f"({mantissa} || '~')", ".~", ".0~")
     mantissa = d.replace(mantissa, "~", "")
     exponent = d.cast_text(f"CAST({d.after_last(digits, 'e')} AS INT)")

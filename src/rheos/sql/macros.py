@@ -1,6 +1,6 @@
-"""Macros: long expressions that have a name in DuckDB, so that a statement can be read, and is read quickly.
+"""Macros: long expressions that have a name in DuckDB, so that statements are readable and quick to parse.
 
-A database of DuckDB in which statements are run must `define` them. In Spark they are written out.
+`define` must be called for each database of DuckDB that runs statements. For Spark, macros are written out.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 PREFIX = "rdf_"
 
-_BODIES: dict[str, Callable[..., str]] = {}  # in an order in which each needs only those before it
+_BODIES: dict[str, Callable[..., str]] = {}  # ordered: a macro calls only macros before it
 
 
 def macro(body: Callable[..., str]) -> Callable[..., str]:
-    """The SQL of what a function makes of other texts of SQL: a call where the dialect has macros."""
+    """Decorator of a function from SQL to SQL: where the dialect has macros, it prints a call of a macro.
+
+    The first sentence of the function's docstring explains the macro to users (see `used`).
+    """
     name = PREFIX + body.__name__.strip("_")
     _BODIES[name] = body
 
@@ -47,17 +50,17 @@ def _written() -> dict[str, tuple[str, str]]:
 
 @cache
 def definitions() -> tuple[str, ...]:
-    """The statements that make the macros, in their order."""
+    """The statements that create the macros, in order."""
     return tuple(f"CREATE MACRO {name}({given}) AS {body}" for name, (given, body) in _written().items())
 
 
 def define(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the macros in a new database."""
+    """Create the macros in a new database."""
     connection.execute(";\n".join(definitions()))
 
 
 def used(sql: str) -> dict[str, str]:
-    """A part of an explanation: what each macro of a statement stands for."""
+    """The part of `rheos explain` that says what each macro in a statement stands for."""
     lines = [
         f"{name}({given}): {(_BODIES[name].__doc__ or '').split('.')[0]}"
         for name, (given, _) in _written().items()
@@ -67,7 +70,7 @@ def used(sql: str) -> dict[str, str]:
 
 
 def length(sql: str) -> int:
-    """How long a text is for the planner, which writes macros out."""
+    """The length of a text for DuckDB's planner, which writes macros out."""
     return len(sql) + sum(sql.count(f"{name}(") * size for name, size in _lengths().items())
 
 

@@ -1,9 +1,9 @@
 """ORDER BY (15.1): the SQL of the sort keys of an expression.
 
-Unbound, then blank nodes, IRIs, literals. Literals: numbers by value, strings by code point and then by
-language, booleans, dates and times by value (without a zone as if in UTC), durations in an order that keeps
-their partial one, all others by lexical form and datatype. Values that SPARQL holds equal (1 and 1.0) have
-equal keys, so that the next condition decides.
+Unbound comes first, then blank nodes, IRIs and literals. Among literals: numbers by value; strings by code
+point and then by language; booleans, dates and times by value (without a zone as if in UTC); durations in a
+total order that extends their partial order; all others by lexical form and datatype. Values that are equal
+in SPARQL (1 and 1.0) have equal keys, so that the next condition of ORDER BY decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def keys(expression: Expression, scope: Scope, descending: bool) -> list[tuple[s
 
 
 def of_value(value: Value) -> list[str]:
-    """Keys of which NULL is the least."""
+    """The sort keys of a value, most significant first; NULL is the least."""
     scope = value.scope
     if isinstance(value, ConstantValue | ErrorValue):
         return []
@@ -52,8 +52,11 @@ def of_value(value: Value) -> list[str]:
 
 
 def _rest(number: Number) -> list[str]:
-    """What tells apart exact numbers that are the same as doubles. Of few digits none are: then it is 0, as
-    for doubles, so that 1, 1.0 and 1E0 have equal keys."""
+    """The key after a number as a DOUBLE: it orders exact numbers whose DOUBLE values are equal.
+
+    Numbers of few digits always differ as DOUBLE. For them this key is 0, as it is for doubles: so 1, 1.0 and
+    1E0 have equal keys.
+    """
     if number.exact is None:
         return []
     zero = f"CAST(0 AS {EXACT})"

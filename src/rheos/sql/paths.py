@@ -1,8 +1,8 @@
 """Property paths as relations (sections 9 and 18.4).
 
-A path is a relation of edges (a, b), one for each way of going from a to b. Repetition is the transitive
-closure of such a relation: DuckDB computes it in the statement itself; Spark has no recursion that ends on
-cycles, so there a closure is a view that is made before the statement runs, in a task.
+A path is a relation of edges (a, b), one for each way to go from a to b. A repetition is the transitive
+closure of such a relation. DuckDB computes it in the statement itself. Spark has no recursion that ends on
+cycles, so there a closure is a view, which a task makes before the statement runs.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A view to make before the statement: what `edges` reach in one or more steps.
+    """A transitive closure: all pairs (a, b) where b is reached from a by one or more `edges`.
 
-    `edges` gives the columns `keys`, a and b; with `seeds` (`keys`, a) only what is reached from them.
+    `edges` is SQL with the columns `keys`, a and b. `seeds` is SQL with the columns `keys` and a; with it,
+    only pairs that start at a seed are wanted. `view` is the name of the view, if the dialect needs one.
     """
 
     view: str
@@ -51,13 +52,13 @@ class Closure:
 
 
 def path_relation(node: PathPattern, context: Context, compiler: Compiler) -> Relation:
-    """The solutions of a path pattern, with the key of the active graph and no other."""
+    """The solutions of a path pattern. Its only keys are the instant and those of the active graph."""
     return PathCompiler(context, compiler).pattern(node)
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """An end of a path of which the possible values are known: SQL of the keys and a."""
+    """An end of a path whose possible values are known: SQL with the columns of the keys and a."""
 
     sql: str
 
@@ -72,7 +73,10 @@ class PathCompiler:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Only the instant and the graph that a step is in; what else the context asks for comes later."""
+        """The keys of a step: the instant and the graph.
+
+        Other keys of the context are joined later (`keyed`).
+        """
         columns = set(self.context.scanned.values())
         graph = tuple(key for key in self.context.keys if key.column in columns)
         return (INSTANT, *graph) if scan(self.context, "t", self.compiler).valid else graph
@@ -103,7 +107,7 @@ class PathCompiler:
         return Relation(sql, tuple(names), certain(node), self.keys)
 
     def seeds(self, variable: str, node: Node) -> Seeds:
-        """The values of a variable in the solutions of a pattern."""
+        """The values that a variable has in the solutions of a pattern."""
         relation = self.compiler.node(node, self.context)
         if INSTANT in self.keys:
             relation = at_every_instant(relation, self.compiler)
@@ -112,7 +116,7 @@ class PathCompiler:
         return Seeds(select(columns, nested(relation.sql, alias), distinct=True))
 
     def edges(self, path: Path, start: End = None, end: End = None) -> str:
-        """The edges of a path; what is known of its ends says where a repetition may start."""
+        """The edges of a path. Where an end is known, a repetition starts from it."""
         match path:
             case Link(predicate):
                 return self.step(lambda alias: f"{alias}.p = {self.compiler.dialect.string(predicate)}")
@@ -154,7 +158,7 @@ class PathCompiler:
         conditions = graph.conditions + ([test(alias)] if test else [])
         if not graph.valid:
             return select(chosen, graph.item, conditions)
-        # A repetition goes along edges of one instant: so the edges are those of each instant apart.
+        # A repetition must follow edges of the same instant, so edges are spread over the instants.
         instants = self.compiler.fresh("i")
         instant = f"{instants}.{INSTANT.column}"
         during = f"{instant} >= {alias}.{FROM} AND {instant} < {alias}.{UNTIL}"
@@ -178,7 +182,7 @@ class PathCompiler:
         return select([*self.of(alias), f"{alias}.node AS a", f"{alias}.node AS b"], source)
 
     def each_key(self, columns: list[str]) -> str:
-        """A row of constants, once for every instant and graph that the context stands for."""
+        """A row of constants, repeated for every instant and graph of the context."""
         if not self.keys:
             return f"SELECT {', '.join(columns)}"
         graphs = [source for source in self.context.sources if set(source.keys) <= set(self.keys)]
@@ -189,7 +193,7 @@ class PathCompiler:
         return select([*self.key_columns, *columns], " CROSS JOIN ".join(sources), where)
 
     def closure(self, path: Path, start: End, end: End) -> str:
-        """One or more steps, from an end of which something is known outwards."""
+        """One or more steps. They are followed from the end that is known, if one is."""
         if isinstance(end, Constant | Seeds) and not isinstance(start, Constant | Seeds):
             alias = self.compiler.fresh("i")
             columns = [*self.of(alias), f"{alias}.b AS a", f"{alias}.a AS b"]

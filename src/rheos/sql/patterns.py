@@ -1,4 +1,4 @@
-"""The compiler of patterns: a relation for each node of the algebra in its context."""
+"""The compiler of patterns: makes a relation of each node of the algebra in its context."""
 
 from __future__ import annotations
 
@@ -62,36 +62,40 @@ from rheos.sql.rows import Rows
 from rheos.sql.scans import Scan, among_named, scan
 from rheos.sql.validity import at_every_instant, common, intersection, overlap, valid_always
 
-# The interval of a pattern is compared with those of so many before it as it is joined. That all of them have
-# an instant in common is one condition at the end: compared in pairs, 300 patterns would need 90,000.
+# When a triple pattern is joined, its interval is compared with those of this many patterns before it. That
+# all intervals have an instant in common is one condition at the end: to compare all pairs of 300 patterns
+# would take 90,000 conditions.
 PAIRED = 8
 
-# The table of what a query keeps between batches.
+# The table of the solutions, or parts of groups, that a query keeps between batches.
 KEPT = "kept"
 
-# What a column keeps of the name of its variable, for those who read the SQL.
+# How many characters of a variable's name its column has, so that people can read the SQL.
 _LONGEST_STEM = 60
 
 
 @dataclass
 class Compiler:
-    """One compilation: the dialect, the names given so far, and the closures that the statement needs."""
+    """One compilation: the dialect, the names that are in use, and the closures that the statement needs."""
 
     dialect: Dialect
     columns: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     closures: list[Closure] = field(default_factory=list)
-    fill: str | None = None  # what is to be added to the table of what is kept between batches
-    groups: KeptGroups | None = None  # what that table has, if it has parts of groups by ticks
-    _taken: set[str] = field(default_factory=set)  # the columns, of which SQL sees no case
+    fill: str | None = None  # the SQL of the rows that a batch adds to the table KEPT
+    groups: KeptGroups | None = None  # the columns of the table KEPT, if it has parts of groups by ticks
+    _taken: set[str] = field(default_factory=set)  # column names in use, in lower case
 
     def fresh(self, stem: str) -> str:
-        """A name that nothing else in the statement has."""
+        """A name that is not yet used in the statement."""
         self.counts[stem] += 1
         return f"{stem}_{self.counts[stem]}"
 
     def column(self, variable: str) -> str:
-        """The column of a variable: SQL ignores case and most characters of a SPARQL name."""
+        """The column of a variable.
+
+        SQL ignores case and forbids most characters of SPARQL names, hence a stem.
+        """
         if variable not in self.columns:
             stem = "v_" + re.sub(r"\W", "_", variable.lower()[:_LONGEST_STEM], flags=re.ASCII)
             name = stem
@@ -102,11 +106,14 @@ class Compiler:
         return self.columns[variable]
 
     def absent(self, variable: str) -> str:
-        """What the column of a variable holds that is not bound."""
+        """The SQL of an unbound variable, NULL of the type of its column."""
         return f"CAST(NULL AS {EXACT})" if is_number_name(variable) else self.dialect.null
 
     def closure(self, closure: Closure) -> str:
-        """The SQL of a closure; where the dialect cannot say it, a view to be made is noted instead."""
+        """The SQL of a closure.
+
+        Where the dialect cannot express it, the SQL reads a view, noted in `closures`.
+        """
         sql = self.dialect.closure(closure)
         if sql is None:
             self.closures.append(closure)
@@ -114,12 +121,15 @@ class Compiler:
         return sql
 
     def keep(self, sql: str) -> str:
-        """Note what is to be added to what is kept; out goes the table that has all of it."""
+        """Note the SQL of the rows that a batch adds to the table KEPT, and return the name of the table."""
         self.fill = self.fill or sql
         return KEPT
 
     def added(self, node: Kept, context: Context) -> Relation:
-        """What a batch adds to what is kept: the same columns, whatever patterns can match this time."""
+        """The solutions that a batch adds to the table KEPT.
+
+        The columns are always those of the whole pattern, whichever patterns can match in this batch.
+        """
         added = valid_always(self.node(node.pattern, context), self)
         names = tuple(sorted(in_scope(node.whole)))
         columns = list(INTERVAL)
@@ -130,7 +140,7 @@ class Compiler:
         return Relation(sql, names, certain(node), valid=True, numeric=numeric(node))
 
     def kept(self, node: Kept, context: Context) -> Relation:
-        """All solutions that are kept, those of other batches too."""
+        """All solutions in the table KEPT, those of earlier batches included."""
         added = self.added(node, context)
         columns = [*INTERVAL, *(self.column(name) for name in added.variables)]
         return added.with_sql(select(columns, self.keep(added.sql)))
@@ -202,7 +212,7 @@ class Compiler:
 
 
 def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
-    """A leaf with all the keys of its context: those that it does not have come from their sources."""
+    """A leaf of the pattern with all keys of its context: missing keys are joined from their sources."""
     for source in context.sources:
         if set(source.keys) <= set(relation.keys):
             continue
@@ -210,7 +220,8 @@ def keyed(relation: Relation, context: Context, compiler: Compiler) -> Relation:
         columns = [f"{left}.{column}" for column in relation.carried]
         columns += [f"{right}.{key.column}" for key in source.keys]
         if source.valid:
-            # What is of a window has its keys; all else holds always.
+            # A scan of a window has these keys already. So this relation is static, and its rows hold for the
+            # interval of the source.
             assert not relation.valid
             assert INSTANT not in relation.keys
             columns += [f"{right}.{bound}" for bound in INTERVAL]
@@ -273,7 +284,7 @@ def basic_graph_pattern(node: BGP, context: Context, compiler: Compiler) -> Rela
 
 
 def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], compiler: Compiler) -> list[str]:
-    """The conditions of one triple pattern; variables that it is the first to bind are added to `bound`."""
+    """The conditions of one triple pattern. Variables that no earlier pattern binds are added to `bound`."""
     conditions = []
     for position, found in zip("spo", pattern.terms, strict=True):
         column = f"{alias}.{position}"
@@ -288,7 +299,7 @@ def match_pattern(pattern: TriplePattern, alias: str, bound: dict[str, str], com
 
 
 def times(pattern: TriplePattern, alias: str, scan: Scan, compiler: Compiler) -> dict[str, str]:
-    """The SQL of the time of a stream triple, for each variable that the pattern has for it."""
+    """The SQL of the time of the matched triple, for each variable that the pattern has for this time."""
     found = {}
     for time in pattern.times:
         column = "time" if scan.valid and time.stream is None else scan.times.get(time.stream or "")
@@ -299,7 +310,7 @@ def times(pattern: TriplePattern, alias: str, scan: Scan, compiler: Compiler) ->
 
 
 def stream_pattern(node: StreamPattern, compiler: Compiler) -> Relation:
-    """The elements of a window that match; an element is there once for every bucket that it is valid in."""
+    """The elements of a window that match a pattern, each once for every bucket in which it is valid."""
     alias, bound = compiler.fresh("t"), dict[str, str]()
     conditions = match_pattern(node.pattern, alias, bound, compiler)
     columns = [f"{alias}.{name}" for name in (BUCKET.column, *INTERVAL)]
@@ -336,7 +347,11 @@ def values(node: Values, compiler: Compiler) -> Relation:
 
 
 def operand(node: Node, expression: Expression, context: Context, compiler: Compiler) -> Relation:
-    """What an expression is evaluated over; EXISTS asks for the instant of a row, if there are windows."""
+    """The relation that an expression is evaluated on.
+
+    EXISTS of a continuous query is evaluated for each instant separately, so the rows are spread over the
+    instants (in CQELS-QL only if EXISTS looks at a stream).
+    """
     relation = compiler.node(node, context)
     if context.windows and has_exists(expression):
         return at_every_instant(relation, compiler)
@@ -376,7 +391,7 @@ def graph(node: Graph, context: Context, compiler: Compiler) -> Relation:
 
 
 def bound_to_key(node: Graph, key: str, context: Context, each: Context, compiler: Compiler) -> Relation:
-    """The pattern in each of the graphs, or windows, that a key stands for; the variable is bound to it."""
+    """The pattern in each graph, or window, of a key; the variable of the node is bound to the key."""
     assert isinstance(node.name, Variable)
     name = node.name.name
     inner = compiler.node(node.pattern, each)
@@ -411,7 +426,7 @@ def in_window(node: InWindow, context: Context, compiler: Compiler) -> Relation:
 
 
 def each_graph_of_windows(key: str, context: Context, compiler: Compiler) -> Context:
-    """The context of every named graph of the active windows, each as long as it is there."""
+    """The context of every named graph of the active windows, with the intervals of each graph."""
     parts = []
     for window in context.active_windows:
         columns = [f"g AS {key}", *INTERVAL]
@@ -422,9 +437,9 @@ def each_graph_of_windows(key: str, context: Context, compiler: Compiler) -> Con
 
 
 def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) -> Relation:
-    """The solutions in one graph: if it is not of the dataset, none, also of what needs no triple (18.6)."""
+    """The solutions in one named graph. A graph outside the dataset has none, not even of `{}` (18.6)."""
     if context.in_windows and not reads_always(pattern):
-        # Whether the graph is there differs from instant to instant.
+        # Whether the window has the graph differs from instant to instant, so that is a join with its names.
         variable = Variable(f".graph {compiler.fresh('graph')}")
         each = compiler.node(Graph(variable, pattern), context)
         rows = compiler.rows(each, context)
@@ -443,7 +458,7 @@ def named_graph(name: str, pattern: Node, context: Context, compiler: Compiler) 
 
 
 def reads_always(node: Node) -> bool:
-    """Whether each solution of a pattern has a triple of the active graph."""
+    """Whether each solution of a pattern has at least one triple of the active graph."""
     match node:
         case BGP(patterns):
             return bool(patterns)

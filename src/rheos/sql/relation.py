@@ -1,4 +1,4 @@
-"""A compiled pattern: the SQL that gives its solutions, and what is known of their columns."""
+"""Relations: compiled patterns, each the SQL of its solutions and what is known of its columns."""
 
 from __future__ import annotations
 
@@ -11,43 +11,48 @@ from rheos.sql.conditions import all_of
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A column that every relation of a context carries, and on which every operator works apart.
+    """A column that every relation of a context carries; operators never mix rows of different key values.
 
-    The graph that GRAPH ?g is at is one; so are the values of an outer row inside EXISTS, and instants.
+    Examples are the name of the graph under GRAPH ?g, a value of the outer row inside EXISTS, and the
+    instant.
     """
 
     column: str
     nullable: bool = False
 
 
-# The key of a relation whose rows are of one instant each; the columns of one whose rows hold for a while.
+# A row about streams holds either at one instant, which is then a key, or for an interval, in two columns.
 INSTANT = Key("instant")
 INTERVAL = ("valid_from", "valid_until")
-# The columns of the time that a solution of EP-SPARQL took, in microseconds since 1970. One of static data
-# alone took none: it starts after all times and ends before them, and so adds nothing to what it joins.
+# The columns of the start and the end of a solution of EP-SPARQL, in microseconds since 1970. A solution of
+# static data alone has no interval: its start is after all times and its end before all times, so that
+# least() and greatest() over the times of joined solutions ignore it.
 OCCURRENCE = ("starting", "ending")
 TIMELESS = (str(2**62), str(-(2**62)))
-# The column of the time at which it is known that there is a solution, where that is after its end.
+# The column of the time at which a solution becomes known, where that can be after its end.
 KNOWN = "known"
-# The key of a relation on arrivals: a stretch of ticks. Only rows of the same stretch are joined, so that not
-# everything is paired that ever met; a row that is valid in several stretches is there in each of them.
+# The key of a relation on the ticks of CQELS-QL: a bucket is a stretch of ticks. Only rows of the same bucket
+# are joined, so that elements of a long batch are not all paired with each other. A row that is valid in
+# several buckets is in the table once for each of them.
 BUCKET = Key("bucket")
 
 
 def clause_name(window: int, part: str) -> str:
-    """The table of the elements of a window on arrivals: all of them, the `old` or the `new`."""
+    """The table of the elements of a window of CQELS-QL or EP-SPARQL: `all`, the `old` or the `new` ones."""
     return f"clause_{window}_{part}"
 
 
 def pairs_name(number: int, part: str) -> str:
-    """The table of the pairs that a sequence with a policy of consumption has made: starting, ending, and a
-    column for each variable, c1, c2, …"""
+    """The table of the pairs that a SEQ with a policy of consumption has made.
+
+    Its columns are starting, ending, and one for each variable: c1, c2, …
+    """
     return f"pairs_{number}_{part}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One item of an order that the solutions have: a hidden column and its direction."""
+    """One sort key of ordered solutions: a hidden column and its direction."""
 
     column: str
     direction: str
@@ -57,11 +62,11 @@ class Sort:
 class Relation:
     """SQL with one column for each variable, key and sort item.
 
-    `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. The
-    columns that `sort` names stay hidden and are only kept to order by; `sorted_by` are the variables that
-    they were computed from. A relation that is `valid` for intervals only has them in the columns INTERVAL;
-    one whose solutions `occur` has their times in the columns OCCURRENCE, and if they are known `late`, also
-    the column KNOWN. It may have `more` columns that only the operator above it knows.
+    `certain` are the variables whose column is never NULL, `numeric` those that hold only numbers. `sort`
+    names hidden columns that exist only for ORDER BY; `sorted_by` are the variables that these were computed
+    from. With `valid`, each row holds for an interval of instants, in the columns INTERVAL. With `occurs`,
+    each solution has a start and an end, in the columns OCCURRENCE; with `late`, it also has the column
+    KNOWN. `more` are further columns that only the operator above this relation reads.
     """
 
     sql: str
@@ -78,21 +83,21 @@ class Relation:
 
     @property
     def carried(self) -> list[str]:
-        """The columns that are neither variables nor part of the order: keys, and all times."""
+        """The columns that are neither variables nor sort items: keys, times, and `more`."""
         columns = [key.column for key in self.keys]
         columns += INTERVAL if self.valid else ()
         columns += OCCURRENCE if self.occurs else ()
         return columns + ([KNOWN] if self.late else []) + list(self.more)
 
     def shared(self, other: Relation) -> list[str]:
-        """The variables of both, in this one's order."""
+        """The variables that both relations have, in the order of this one."""
         return [name for name in self.variables if name in other.variables]
 
     def with_sql(self, sql: str) -> Relation:
         return replace(self, sql=sql)
 
     def unsorted(self, sql: str) -> Relation:
-        """The same solutions by another SQL that does not keep the columns of the order."""
+        """A relation with the same columns by other SQL, which drops the columns of the order."""
         return replace(self, sql=sql, sort=(), sorted_by=frozenset())
 
 
@@ -105,7 +110,7 @@ def select(
     distinct: bool = False,
     tail: str = "",
 ) -> str:
-    """A SELECT statement on a few lines. With no columns at all there is still one row per solution."""
+    """A SELECT statement on a few lines. Without columns it selects a constant: one row for each solution."""
     head = "SELECT" + (f" {hint}" if hint else "") + (" DISTINCT" if distinct else "")
     lines = [f"{head} {', '.join(columns) or '1 AS unit'}", f"FROM {source}"]
     conditions = list(where)

@@ -1,4 +1,4 @@
-"""Expressions over one relation: the scope that gives them columns, shared work and EXISTS."""
+"""Rows: the scope of expressions over one relation, with its columns, shared columns and EXISTS."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Rows:
     """The rows of a relation under an alias, as a `Scope`.
 
-    What expressions share becomes columns between the relation and the operator at hand: `source()` is
-    what that operator reads from.
+    What expressions share becomes columns between the relation and the operator that uses them: that operator
+    reads from `source()`.
     """
 
     relation: Relation
@@ -84,8 +84,7 @@ class Rows:
         return f"{self.alias}.{self.marks[exists]}"
 
     def source(self, *uses: str) -> str:
-        """The relation as an item of FROM, with those of the shared columns beside its own that the texts in
-        `uses` need."""
+        """The relation as an item of FROM, with the shared columns that the texts in `uses` need."""
         source = nested(self.relation.sql, self.alias)
         if self.marks:
             marked = [f"{self.alias}.*", *self.mark_columns]
@@ -93,7 +92,7 @@ class Rows:
         return self.shared.added_to(source, *uses)
 
     def columns(self, variables: Sequence[str] | None = None) -> list[str]:
-        """Keys, interval, the given variables (all, if none are given) and hidden columns, for a SELECT."""
+        """The SELECT list: keys and times, the given variables (all of them for None), and sort columns."""
         chosen = self.relation.variables if variables is None else variables
         names = self.relation.carried
         names += [self.compiler.column(variable) for variable in chosen]

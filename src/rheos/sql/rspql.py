@@ -1,4 +1,4 @@
-"""The tables of the named graphs that windows of RSP-QL hold: `rheos.sql.context` says which there are."""
+"""RSP-QL: the SQL of the tables of named graphs in windows, which `rheos.sql.context` describes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from rheos.sql.windows import ELEMENT
 
 SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
-# An element of a stream of graphs: the name of its graph, if that has one, and the number of the graph.
+# Columns of the elements of a stream of graphs: the name of the graph, if it has one, and its number.
 GRAPH, NUMBER = "graph", "element"
 
 
 def counted_sql(elements: str) -> str:
-    """Elements with the number of their graph as their place."""
+    """Elements whose place is the number of their graph."""
     return select([*ELEMENT[:-1], f"{NUMBER} AS place"], elements)
 
 
 def named_sql(elements: str, place: str) -> str:
-    """The elements of graphs with a name, which is then the column g."""
+    """The elements of graphs that have a name, with this name in the column g."""
     return select([f"{GRAPH} AS g", *ELEMENT[:-1], f"{place} AS place"], elements, [f"{GRAPH} IS NOT NULL"])
 
 
 def names_sql(graphs: str) -> str:
-    """When each of the named graphs of a window is there: intervals that do not touch each other."""
+    """When a window holds each of its named graphs: intervals that do not touch each other."""
     start, end = INTERVAL
     order = "PARTITION BY g ORDER BY valid_from, valid_until"
     new = f"CASE WHEN {start} <= max({end}) OVER ({order} {PRECEDING}) THEN 0 ELSE 1 END AS new"

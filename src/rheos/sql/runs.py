@@ -1,8 +1,9 @@
 """Runs: the solutions of a repeated pattern come in, one row for each run of them goes out.
 
-Solutions are in order: by end, then start, then by their terms. Of one group, each that starts after the one
-before has ended goes on with its run, and each that does not begins another. A longest run is known when the
-next one begins, later than it ended, or when it cannot last longer: so it has that time beside its interval.
+The solutions of a group are ordered: by end, then by start, then by their terms. A solution that starts after
+the one before it has ended continues the run of that one; any other solution begins a new run. A longest run
+is known only when the next run has begun, or when it cannot last longer. That is later than its end, so the
+time at which it is known is a column beside its interval.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from rheos.sql.patterns import Compiler
 from rheos.sql.relation import KNOWN, OCCURRENCE, TIMELESS, Key, Relation, nested, select
 
 STARTING, ENDING = OCCURRENCE
-OPEN = TIMELESS[0]  # when something is known that may go on for ever
+OPEN = TIMELESS[0]  # stands for the end of the next solution, as long as there is none
 
-# Tells the runs of a group apart.
+# The key that tells the runs of a group apart.
 RUN = Key("run")
 
 
@@ -67,7 +68,7 @@ def runs(node: Runs, context: Context, compiler: Compiler) -> Relation:
     if node.within is not None:
         conditions.append(f"{end} - {start} <= {node.within}")
         if node.most is None:
-            # With the one before, it would be longer: so it cannot be part of a longer run.
+            # A run is a longest one only if it would be too long with the solution before it.
             conditions.append(f"({previous} IS NULL OR {end} - {previous} > {node.within})")
     sql = select([*kept, *found], groups.source(*found, *conditions), conditions)
     of_runs = (*names, *absent, *(variable.name for variable, _ in node.aggregates))
@@ -75,8 +76,12 @@ def runs(node: Runs, context: Context, compiler: Compiler) -> Relation:
 
 
 def _placed(inner: Relation, alike: Sequence[str], compiler: Compiler) -> str:
-    """The solutions with the numbers of their runs and their places in them, with the start of the one before
-    in the run, and with the end of what comes after the run, or after them."""
+    """The solutions with columns about their runs.
+
+    `run` is the number of the run, `turn` the place in the group, and `place` the place in the run.
+    `previous` is the start of the solution before it in the run. `next` is the end of the solution after it,
+    and `broken` the end of the solution after the run.
+    """
     variables = [compiler.column(name) for name in inner.variables]
     rows = compiler.fresh("r")
     names = sorted(name for name in inner.variables if not is_number_name(name))
@@ -113,7 +118,7 @@ def _joined(
     compiler: Compiler,
     anchors: str,
 ) -> str:
-    """The solutions of the same run as each anchor, if something holds between both."""
+    """For each anchor, the solutions of its run for which the conditions on both (aliases m and a) hold."""
     member = compiler.fresh("m")
     of_group = [column for column in alike if column not in variables]
     columns = [f"{member}.{column}" for column in (*of_group, *OCCURRENCE, *variables)]
@@ -125,7 +130,7 @@ def _joined(
 def _limited(
     within: int, solutions: str, alike: Sequence[str], variables: Sequence[str], compiler: Compiler
 ) -> str:
-    """For each solution those that follow it in its run, as long as they are over in time."""
+    """For each solution, itself and those after it in its run that end within the longest duration."""
     own = ["a.turn AS run", f"least(a.{STARTING} + {within}, a.broken) AS known", "a.previous"]
     conditions = ["m.turn >= a.turn", f"m.{ENDING} <= a.{STARTING} + {within}"]
     return _joined(solutions, alike, variables, own, conditions, compiler, solutions)
@@ -134,7 +139,7 @@ def _limited(
 def _stretches(
     node: Runs, solutions: str, alike: Sequence[str], variables: Sequence[str], compiler: Compiler
 ) -> str:
-    """For each solution, and each number of neighbours, those that come before it in its run."""
+    """For each solution and each size of a stretch, the stretch of its run that ends with this solution."""
     assert node.most is not None
     sizes = compiler.dialect.each([str(size) for size in range(node.least, node.most + 1)])
     anchors = f"(SELECT *, {sizes} AS size FROM {solutions})"

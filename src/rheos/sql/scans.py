@@ -1,4 +1,4 @@
-"""Scans: what a triple pattern reads from, for the active graph of a context."""
+"""Scans: the tables and views that a triple pattern reads, for the active graph of a context."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The active graph as an item of FROM, with the conditions that pick it out of its table.
+    """The active graph as an item of FROM, with the conditions that select it from its table.
 
-    It has the columns s, p, o and, where it is every named graph, g, or every window, w; where it is `valid`
-    for a time only, also the interval and the time of a triple. `times` are the columns of its time in each
-    stream alone.
+    Its columns are s, p, o; g if it is every named graph, and w if it is every window. If triples are `valid`
+    for an interval, it also has the columns INTERVAL and `time`. `times` maps a stream to the column of the
+    time of a triple in this stream.
     """
 
     item: str
@@ -35,12 +35,12 @@ class Scan:
 
 
 def part_name(table: str, part: GraphPart) -> str:
-    """The table that has the rows of a window for a part of its elements."""
+    """The table of the rows of a window for a part of its elements."""
     return table if part == "all" else f"{table}_{part}"
 
 
 def scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
-    """What a pattern reads that looks at a part of the active graph."""
+    """The scan for a pattern that looks at the given part of the active graph."""
     if part == "static":
         return static_scan(context, alias, compiler)
     if context.in_windows:
@@ -65,14 +65,14 @@ def scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "al
 
 
 def merged(windows: Sequence[WindowTable], part: GraphPart) -> str:
-    """What the windows on one stream hold, as one graph: a triple that several of them have is there once."""
+    """The union of the windows on one stream as a graph: at no instant does it have a triple twice."""
     columns = ["s", "p", "o", "time", *INTERVAL]
     rows = "\nUNION ALL\n".join(select(columns, part_name(window.table, part)) for window in windows)
     return rows if len(windows) == 1 else disjoint(rows, ["time"])
 
 
 def window_scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
-    """What the active windows hold: all of their triples, or those of their named graphs."""
+    """A scan of the active windows: of all their triples, or of the triples of their named graphs."""
     string = compiler.dialect.string
     named = context.graph is not None or context.graph_key is not None
     where = [] if context.graph is None else [f"g = {string(context.graph)}"]
@@ -86,12 +86,12 @@ def window_scan(context: Context, alias: str, compiler: Compiler, part: GraphPar
 
 
 def default_scan(context: Context, alias: str, compiler: Compiler, part: GraphPart = "all") -> Scan:
-    """The static default graph and the windows that are part of it; of new elements, these alone."""
+    """A scan of the default graph, its static part and its windows; for the part "new", only the windows."""
     static = static_scan(context, "t", compiler)
     windows = [(w.stream, number) for number, w in enumerate(context.stream_graphs, start=1) if not w.named]
     if not windows:
         return static_scan(context, alias, compiler)
-    # The time of a triple in a stream is the latest in the windows on that.
+    # The time of a triple in a stream is the latest of its times in the windows on that stream.
     latest: dict[str, list[str]] = {}
     for stream, number in windows if context.timed else ():
         latest.setdefault(stream, []).append(stream_time(number))
@@ -101,7 +101,7 @@ def default_scan(context: Context, alias: str, compiler: Compiler, part: GraphPa
         for columns in latest.values()
     ]
     if context.timed:
-        # Of a triple that is in a window too, it is there that its time is known.
+        # The time of a triple that is also in a window is known only there, so its static copy is left out.
         found = same("x", "t", "spo")
         static.conditions.append(f"NOT EXISTS (SELECT 1 FROM {STATIC_TOO} AS x WHERE {found})")
     parts = [
@@ -116,7 +116,7 @@ NO_TIME = "CAST(NULL AS BIGINT)"
 
 
 def always(static: Scan, columns: Iterable[str], times: Iterable[str]) -> str:
-    """The rows of a static graph under the alias t, which hold always and have no time."""
+    """The rows of a static graph (alias t) with an interval that is always, and without times."""
     interval = [f"{bound} AS {column}" for bound, column in zip(ALWAYS, INTERVAL, strict=True)]
     no_times = [f"{NO_TIME} AS {time}" for time in times]
     chosen = [*(f"t.{column}" for column in columns), f"{NO_TIME} AS time", *interval, *no_times]
@@ -124,7 +124,7 @@ def always(static: Scan, columns: Iterable[str], times: Iterable[str]) -> str:
 
 
 def tables_of(dataset: Dataset | None) -> tuple[str, str]:
-    """The tables of the default graph and of the named graphs, with or without what they entail."""
+    """The tables of the default graph and of the named graphs, with entailed triples if these are wanted."""
     if dataset is None or dataset.entailed is None:
         return "default_graph", "named_graphs"
     return entailed_names(dataset.entailed)
@@ -161,7 +161,7 @@ def static_scan(context: Context, alias: str, compiler: Compiler) -> Scan:
 
 
 def among_named(sql: str, dataset: Dataset | None, dialect: Dialect) -> list[str]:
-    """The condition that a name is one of the dataset's named graphs, if not all of them are."""
+    """The condition that a name is a named graph of the dataset; none if every graph is."""
     if dataset is None or dataset.named is None:
         return []
     return [among(sql, dataset.named, dialect)]

@@ -1,4 +1,5 @@
-"""What an expression sees while it is compiled: the columns of its row, and a place for shared work."""
+"""Scopes: what an expression sees while it is compiled, the columns of its row and a place for shared
+ones."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ class Scope(Protocol):
 
     @property
     def values(self) -> dict[str, Value]:
-        """The variables that were compiled before: what is read out of them is printed once."""
+        """The variables that were compiled before.
+
+        They are reused, so that SQL that decodes one is shared.
+        """
 
     def column(self, variable: str) -> str | None:
         """The SQL of the column that holds a variable's term; None where nothing can bind it."""
@@ -27,18 +31,21 @@ class Scope(Protocol):
         """Whether a variable is known to be a number wherever it is bound."""
 
     def exact(self, variable: str) -> tuple[int, str] | None:
-        """The rank of a variable that is known to be a short exact number, and the SQL of its value."""
+        """The rank of a variable that is known to be a short exact number, and the SQL of that number."""
 
     @property
     def interval(self) -> tuple[str, str] | None:
-        """The SQL of the times that a solution of EP-SPARQL starts and ends at, in microseconds since 1970.
+        """The SQL of the start and the end of a solution of EP-SPARQL, in microseconds since 1970.
 
-        It starts after it ends where it has no interval. None where no solution has one.
+        A start after the end means that the solution has no interval. None if no solution can have one.
         """
 
     def share(self, sql: str) -> str:
-        """An SQL expression to be used several times: the name of a column that holds its value,
-        computed once under the operator at hand (or, where there is no such place, the text itself)."""
+        """For an SQL expression that is used several times: the name of a column with its value.
+
+        The column is computed once for each row, below the operator that uses it. Where the operator has no
+        place for such a column, the expression itself is returned.
+        """
 
     def exists(self, exists: Exists) -> str:
         """The SQL of EXISTS or NOT EXISTS for this row: a boolean that is never NULL."""

@@ -1,4 +1,4 @@
-"""Shards in SQL: the condition that a term is of the shard at hand, and which elements matter there."""
+"""Shards in SQL: the condition that a term belongs to the current shard, and which elements a shard needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rheos.algebra.nodes import Term
 from rheos.sql.conditions import all_of, any_of
 from rheos.sql.dialect import Dialect
 
-# Variables of a DuckDB connection: the number of the shard, from 0, and of how many it is.
+# Variables of a DuckDB connection: the number of the current shard, from 0, and the number of all shards.
 SHARD, SHARDS = "shard", "shards"
 
 
@@ -23,7 +23,11 @@ def set_shard(number: int, of: int) -> str:
 
 
 def matters(wanted: Sequence[Sequence[tuple[str, Term]]], dialect: Dialect) -> str | None:
-    """The condition on an element that one of these can match it; None if any element can."""
+    """The condition that an element can match one of the patterns in a shard; None if every element can.
+
+    `wanted` has for each pattern the places (s, p, o) that decide, each with a constant or the shard's
+    variable.
+    """
     tests = [
         all_of(
             f"{place} = {dialect.string(term.term)}" if isinstance(term, Constant) else in_shard(place)

@@ -1,4 +1,4 @@
-"""Shared work: columns between a relation and an operator, computed once for each row of the relation."""
+"""Shared columns: expressions that an operator uses several times, computed once for each row below it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ SHARED = re.compile(r"\bshared_\d+\b")
 
 @dataclass
 class Shared:
-    """The columns that are added to the rows under an alias, by the SQL of each."""
+    """The columns that are added to the rows under an alias: `names` maps the SQL of each to its name."""
 
     alias: str
     compiler: Compiler
     names: dict[str, str] = field(default_factory=dict)
 
     def share(self, sql: str) -> str:
-        """The column that holds the value of an expression over these rows."""
+        """The column with the value of an expression over these rows."""
         if sql not in self.names:
             self.names[sql] = self.compiler.fresh("shared")
         return f"{self.alias}.{self.names[sql]}"
 
     def added_to(self, source: str, *uses: str) -> str:
-        """The rows, an item of FROM, with those of the columns that the texts in `uses` need; one that needs
-        another stands a level above it."""
+        """The rows, an item of FROM, with the shared columns that the texts in `uses` need.
+
+        A column that reads another shared column is added in a SELECT around the one that adds the other.
+        """
         expressions = {name: sql for sql, name in self.names.items()}
         level_of: dict[str, int] = {}
 
         def place(text: str) -> int:
-            """Give a level to all that a text needs, and say which is the first above them."""
+            """Give a level to each column that a text needs; returns the first level above all of them."""
             needed = [name for name in SHARED.findall(text) if name in expressions]
             for name in needed:
                 if name not in level_of:

@@ -1,6 +1,6 @@
 """The operators on solution sequences: Group, Project, Distinct, OrderBy and Slice (18.5).
 
-In a context with keys each works for every value of the keys apart.
+In a context with keys, each operator works on the rows of each key value separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rheos.terms import XSD, literal
 if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
 
-# What an aggregate of no rows gives (18.5.1); the others are errors, hence unbound.
+# The results of aggregates over no rows (18.5.1). All other aggregates are errors then, hence unbound.
 OF_NO_ROWS = {
     "COUNT": literal("0", XSD + "integer"),
     "SUM": literal("0", XSD + "integer"),
@@ -54,9 +54,9 @@ def group(node: Group, context: Context, compiler: Compiler) -> Relation:
 
 
 def in_ticks(inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool) -> Relation:
-    """The groups of a relation on arrivals, for the pieces of time in which each stays as it is."""
+    """The groups of a relation of CQELS-QL, for the pieces of time during which a group does not change."""
     bound = [key.name for key in node.keys if key.name in inner.variables]
-    if any(aggregate.distinct for _, aggregate in node.aggregates):  # solutions are compared
+    if any(aggregate.distinct for _, aggregate in node.aggregates):  # DISTINCT needs the solutions, not parts
         inner, pieces = in_pieces(inner, bound, compiler)
         found = grouped(inner, node, context, compiler)
     else:
@@ -83,7 +83,7 @@ def pieced(
 def grouped(
     inner: Relation, node: Group, context: Context, compiler: Compiler, *, keeps: bool = False
 ) -> Relation:
-    """The groups of a relation that there are. If it `keeps`, their parts are those of all batches."""
+    """The groups of a relation that have rows. If `keeps`, they are made of the parts of all batches."""
     rows = compiler.rows(inner, context)
     present = [key.name for key in node.keys if key.name in inner.variables]
     by = [f"{rows.alias}.{key.column}" for key in inner.keys]
@@ -97,7 +97,7 @@ def grouped(
 
 
 def of_groups(groups: Whole, node: Group, rows: Rows, keys: tuple[Key, ...]) -> Relation:
-    """The aggregates of groups, which have these keys, over rows."""
+    """The relation of groups, which have the given keys, with the aggregates over their rows."""
     compiler, inner = rows.compiler, rows.relation
     present = [key.name for key in node.keys if key.name in inner.variables]
     absent = [key.name for key in node.keys if key.name not in present]
@@ -113,18 +113,20 @@ def of_groups(groups: Whole, node: Group, rows: Rows, keys: tuple[Key, ...]) -> 
 
 
 def keeps_parts(node: Group, compiler: Compiler) -> bool:
-    """Whether parts of groups are kept between batches, rather than solutions. DISTINCT compares solutions,
-    and what is kept is kept in one form."""
+    """Whether the table KEPT has parts of groups, rather than solutions.
+
+    DISTINCT in an aggregate compares solutions, so it needs these. A query has only one table KEPT.
+    """
     return compiler.fill is None and not any(aggregate.distinct for _, aggregate in node.aggregates)
 
 
 def needs_rows(aggregate: Aggregate) -> bool:
-    """Whether an aggregate wants the rows of each instant: EXISTS asks for the instant of a row."""
+    """Whether an aggregate needs the rows of each instant: its argument has an EXISTS."""
     return has_exists(aggregate.argument)
 
 
 def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relation:
-    """Every row with the aggregates of its groups: each grouping is joined back to its rows."""
+    """AGGREGATE of C-SPARQL: every row with the aggregates of its groups, which are joined to the rows."""
     relation = spread(compiler.node(node.pattern, context), compiler)
     inner = relation
     for item in node.aggregations:
@@ -150,19 +152,23 @@ def aggregated(node: Aggregated, context: Context, compiler: Compiler) -> Relati
 
 
 def grouping_of_all(node: Group) -> str:
-    """With keys that nothing can bind, no rows make no group; with no keys at all, they make one."""
+    """The end of a grouping without GROUP BY columns.
+
+    If the query groups by variables that nothing can bind, no rows make no group. Without GROUP BY, no rows
+    make one group.
+    """
     return "HAVING count(*) > 0" if node.keys else ""
 
 
 def keyed_unit(context: Context, compiler: Compiler) -> Relation:
-    """One solution that binds nothing, for every key of a context."""
+    """One solution that binds nothing, for every value of the keys of a context."""
     from rheos.sql.patterns import keyed
 
     return keyed(Relation("SELECT 1 AS unit", (), frozenset()), context, compiler)
 
 
 def every_key(relation: Relation, node: Group, unit: Relation, compiler: Compiler) -> Relation:
-    """A grouping by nothing has its one group for every key of `unit`, also where there were no rows."""
+    """The one group of a query without GROUP BY, for every key value of `unit`, even where it has no rows."""
     all_keys, found = compiler.fresh("k"), compiler.fresh("r")
     first = f"{found}.{relation.keys[0].column}"
     columns = [f"{all_keys}.{key.column}" for key in relation.keys]
@@ -197,14 +203,14 @@ def project(node: Project, context: Context, compiler: Compiler) -> Relation:
 
 def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
     inner = compiler.node(node.pattern, context)
-    # Whether what the order was computed from is all there: equal solutions have equal places in it.
+    # If all variables of ORDER BY are still there, equal solutions have equal sort keys.
     shown = inner.sorted_by <= set(inner.variables)
     if BUCKET in inner.keys and shown:
         cut, _ = in_pieces(inner, inner.variables, compiler)
         rows = compiler.rows(cut, context)
         return of_pieces(cut.with_sql(select(rows.columns(), rows.source(), distinct=True)), compiler)
     if inner.valid:
-        # What holds in the same interval is spread over its instants once.
+        # Duplicates with the same interval are removed before they are spread over the instants.
         rows = compiler.rows(inner, context)
         inner = spread(inner.with_sql(select(rows.columns(), rows.source(), distinct=True)), compiler)
     rows = compiler.rows(inner, context)
@@ -222,7 +228,7 @@ def distinct(node: Distinct, context: Context, compiler: Compiler) -> Relation:
 
 def order_by(node: OrderBy, context: Context, compiler: Compiler) -> Relation:
     relation = compiler.node(node.pattern, context)
-    # What holds for some ticks has the same place in the order at each of them.
+    # In CQELS-QL, the sort keys of a row are the same at all its ticks, so it need not be spread.
     relation = relation if BUCKET in relation.keys else spread(relation, compiler)
     return sorted_by(relation, node, context, compiler)
 
@@ -265,8 +271,10 @@ def ordered(relation: Relation) -> str:
 
 
 def row_number(rows: Rows) -> str:
-    """The place of a row in the order of its relation, counted for each key. Where the order does not decide,
-    the terms do: which rows are cut off then depends on nothing but the rows."""
+    """The number of a row in the order of its relation, counted for each key value.
+
+    Rows with equal sort keys are ordered by their terms, so that LIMIT always cuts off the same rows.
+    """
     keys = ", ".join(f"{rows.alias}.{key.column}" for key in rows.relation.keys)
     items = [f"{rows.alias}.{item.column} {item.direction}" for item in rows.relation.sort]
     items += [f"{rows.alias}.{rows.compiler.column(name)} NULLS FIRST" for name in rows.relation.variables]

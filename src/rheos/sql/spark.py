@@ -1,4 +1,4 @@
-"""The spelling of Spark SQL: what differs from `Dialect`. It holds with ANSI mode on and off."""
+"""The spelling of Spark SQL: what differs from `Dialect`. It works with ANSI mode on and off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rheos.sql.dialect import EXACT, UNRESERVED, WHOLE, Dialect
 if TYPE_CHECKING:
     from rheos.sql.paths import Closure
 
-# A quote has a number, so that a literal ends at the next one: see `conditions`.
+# A quote inside a literal is written as its code, so that a literal ends at the next quote: see `conditions`.
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\u0027", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
 
 DATE_TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
@@ -49,7 +49,7 @@ class Spark(Dialect):
         return f"lower({text})"
 
     def encode_for_uri(self, text: str) -> str:
-        # Spark encodes as HTML forms do.
+        # Spark's url_encode() follows the rules of HTML forms.
         encoded = self.replace(f"url_encode({text})", "+", "%20")
         return self.replace(self.replace(encoded, "*", "%2A"), "%7E", "~")
 
@@ -106,7 +106,7 @@ class Spark(Dialect):
         )
 
     def _quotient(self, above: str, below: str) -> str:
-        """What is left over is taken off first: then the division is exact and nothing is rounded."""
+        """A quotient truncated to 18 digits. The remainder is subtracted first, so nothing is rounded."""
         unit = f"CAST('1E-{DIGITS}' AS DECIMAL({DIGITS},{DIGITS}))"
         return f"try_cast(({above} - {above} % ({below} * {unit})) / {below} AS {EXACT})"
 
@@ -126,7 +126,7 @@ class Spark(Dialect):
         )
 
     def divide_double(self, left: str, right: str) -> str:
-        # Division by zero throws in ANSI mode and is NULL otherwise; the power of a zero is an infinity.
+        # Division by zero throws in ANSI mode and is NULL otherwise. power(0, -1) is an infinity, as needed.
         return f"coalesce(try_divide({left}, {right}), {left} * power({right}, -1D))"
 
     def random(self) -> str:

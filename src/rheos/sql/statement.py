@@ -1,4 +1,4 @@
-"""From a query of the algebra to the statement that answers it: the last step before a dialect's engine."""
+"""Statements: compiles a query of the algebra to the one SQL statement that answers it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ TRIPLE = ("subject", "predicate", "object")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL whose columns are, in order, `columns`: the variables of a SELECT, the positions of a triple, or
-    none for an ASK, which is true when there is a row. The closures are views to be made first, and before
-    these the tables of what graphs entail by the schema of those that are `entailed`."""
+    """The SQL of a query and what it needs.
+
+    `columns` are the columns of the result in order: the variables of a SELECT, or the positions of a triple.
+    An ASK has no columns, and is true if there is a row. The views of `closures` must be made before the
+    statement runs. Where `entailed` is a schema, the tables of entailed graphs must be made before these
+    views.
+    """
 
     sql: str
     columns: tuple[str, ...]
@@ -63,9 +67,9 @@ def rows_of(relation: Relation, variables: Sequence[str], compiler: Compiler) ->
 def template_triples(
     relation: Relation, template: Sequence[TriplePattern], compiler: Compiler, identity: str | None = None
 ) -> str:
-    """The triples of a CONSTRUCT for each key: a set, without those that are not RDF (16.2).
+    """The triples of a CONSTRUCT for each key: a set, without triples that are not RDF (16.2).
 
-    `identity` is the SQL of what tells a solution from all others, for the blank nodes that it makes.
+    `identity` is SQL whose value differs from solution to solution: it names the blank nodes of the template.
     """
     source = nested(relation.sql, "solutions")
     if makes_blanks(template):
@@ -108,7 +112,7 @@ def template_term(term: Term, relation: Relation, compiler: Compiler) -> str:
 
 
 def describe_triples(relation: Relation, terms: Sequence[Term], context: Context, compiler: Compiler) -> str:
-    """The triples of each resource, and of the blank nodes that are reached from it, for each key.
+    """For each key, the triples of each resource and of the blank nodes that can be reached from it.
 
     The recommendation (16.4) leaves open what a description is; this is the Concise Bounded Description
     without reification.

@@ -1,4 +1,4 @@
-"""Computed values of time: moments and durations from microseconds, and what may be either or a number."""
+"""Computed values of time: moments, durations, and values that may be one of these or a number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATE_TIME, DATE = range(2)  # places in `decode.MOMENTS`
 
 
 class MomentValue(Value):
-    """A date or dateTime whose zone is at hand. `local` is what clocks there show, as if it were UTC."""
+    """A date or dateTime whose zone is known: `local` is what clocks in this zone show, read as if in UTC."""
 
     def __init__(self, scope: Scope, moment: Moment, local: str) -> None:
         super().__init__(scope)
@@ -48,7 +48,7 @@ class MomentValue(Value):
         return f"CASE {kind} WHEN {DATE_TIME} THEN {printed(DATE_TIME)} WHEN {DATE} THEN {printed(DATE)} END"
 
     def _text(self, kind: int) -> str:
-        """The canonical form: no zeros at the end of a fraction."""
+        """The canonical lexical form: no zeros at the end of a fraction."""
         d = self.dialect
         full = once(self.scope, d.moment_text(self._local))
         short = d.substring(full, 1, 10) if kind == DATE else d.trim_end(d.trim_end(full, "0"), ".")
@@ -74,9 +74,10 @@ class DurationValue(Value):
 
 
 class MixedValue(Value):
-    """A number, a duration or a moment, whichever is no error: what `?x - ?y` gives.
+    """A number, a duration or a moment, whichever is not an error: what `?x - ?y` gives.
 
-    Each is made when it is first asked for, so that a sum of many terms does not print what nobody needs.
+    Durations and moments are made when they are first asked for, so that a sum of many terms does not print
+    SQL that is not needed.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class MixedValue(Value):
         found = self._as_moment.moment if self._as_moment else None
         if found is None or isinstance(found.kind, str):
             return found
-        # Whoever reads of a known kind takes the value for a moment in every row.
+        # With a known kind, the value would be taken for a moment in every row.
         return replace(found, kind=f"CASE WHEN {found.micros} IS NOT NULL THEN {found.kind} END")
 
     @property

@@ -1,10 +1,10 @@
-"""Time in relations: rows that hold for an interval of instants, spread over instants where needed.
+"""Intervals of validity: rows that hold for an interval of instants, spread over the instants where needed.
 
 A row that was made from stream elements carries the interval of instants [valid_from, valid_until) at
-which all of them are in their windows. A join intersects intervals, so a pattern is joined once however much
-the windows overlap. Only where an operator needs one answer per instant is a row *spread* over the instants
-in its interval: from there on the instant is a key like any other. A relation with neither is static: it
-holds always.
+which all of these elements are in their windows. A join intersects intervals, so a pattern is joined once
+however much the windows overlap. Only where an operator needs one answer per instant is a row *spread* over
+the instants in its interval: from there on the instant is a key like any other. A relation that has neither
+intervals nor the instant as a key is static: its rows hold always.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rheos.sql.patterns import Compiler
 
 FROM, UNTIL = INTERVAL
-# The bounds of a piece of time in which a group of rows stays as it is.
+# The keys of a piece of time, its bounds. During a piece, no row of a group begins or ends.
 PIECE = (Key("piece_from"), Key("piece_until"))
 ALWAYS = (str(-(2**63)), str(2**63 - 1))
 
@@ -31,21 +31,21 @@ def is_static(relation: Relation) -> bool:
 
 
 def spread(relation: Relation, compiler: Compiler) -> Relation:
-    """The relation with the instant as a key; a static one stays as it is."""
+    """The relation with the instant as a key; a static relation stays as it is."""
     if not relation.valid:
         return relation
     return with_instants(relation, compiler, static=False)
 
 
 def at_every_instant(relation: Relation, compiler: Compiler) -> Relation:
-    """As `spread`, and a static relation is repeated for each instant."""
+    """As `spread`, but a static relation is repeated for each instant."""
     if not is_static(relation):
         return spread(relation, compiler)
     return with_instants(relation, compiler, static=True)
 
 
 def valid_always(relation: Relation, compiler: Compiler) -> Relation:
-    """A relation whose rows have intervals; those of a static one hold always."""
+    """The relation with intervals; the rows of a static relation get an interval that is always."""
     if relation.valid:
         return relation
     rows = compiler.fresh("r")
@@ -55,7 +55,8 @@ def valid_always(relation: Relation, compiler: Compiler) -> Relation:
 
 def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Relation:
     rows, instants = compiler.fresh("r"), compiler.fresh("i")
-    # What is valid in several buckets is there in each for the ticks of that; the tick then says it all.
+    # A row that is valid in several buckets has a copy in each, with the ticks of that bucket. So once the
+    # tick is a key, the bucket is not needed.
     others = tuple(key for key in relation.keys if key != BUCKET)
     kept = [key.column for key in others]
     kept += OCCURRENCE if relation.occurs else ()
@@ -74,7 +75,7 @@ def with_instants(relation: Relation, compiler: Compiler, *, static: bool) -> Re
 
 
 def holding(item: str, alias: str, instants: str) -> str:
-    """An item of FROM whose rows have intervals, each row beside every instant in its own."""
+    """An item of FROM: each row of `item`, which has an interval, with every instant in its interval."""
     instant = f"{instants}.{INSTANT.column}"
     return (
         f"{item} JOIN instants AS {instants}\nON {instant} >= {alias}.{FROM} AND {instant} < {alias}.{UNTIL}"
@@ -82,14 +83,17 @@ def holding(item: str, alias: str, instants: str) -> str:
 
 
 def in_pieces(relation: Relation, names: Sequence[str], compiler: Compiler) -> tuple[Relation, str]:
-    """A relation on arrivals with its rows in pieces of time: between two ticks at which a row with the same
-    values of some variables comes or goes nothing changes for these. A piece is a key, and its bounds are
-    the keys PIECE; also the SQL of all the pieces that there are, and of the ticks between them."""
+    """A relation of CQELS-QL with its rows cut into pieces of time, and the SQL of all pieces.
+
+    Rows with the same keys and the same values of the variables `names` are a group. A piece goes from one
+    tick at which a row of the group begins or ends to the next such tick: nothing changes in between. The
+    bounds of a piece are the keys PIECE.
+    """
     rows, bounds, pieces = compiler.fresh("rows"), compiler.fresh("b"), compiler.fresh("p")
     by = [key.column for key in relation.keys] + [compiler.column(name) for name in names]
     parts = [select([*by, f"{bound} AS bound"], rows) for bound in INTERVAL]
     if by == [BUCKET.column]:
-        # All rows are one group, which is also there where no row is.
+        # All rows are one group, which also exists at ticks without rows.
         for bound in (f"min({INSTANT.column})", f"max({INSTANT.column}) + 1"):
             ticks = [BUCKET.column, f"{bound} AS bound"]
             parts.append(select(ticks, "instants", tail=f"GROUP BY {BUCKET.column}"))
@@ -110,7 +114,7 @@ def in_pieces(relation: Relation, names: Sequence[str], compiler: Compiler) -> t
 
 
 def of_pieces(relation: Relation, compiler: Compiler) -> Relation:
-    """A relation that has pieces as keys, with these as intervals again."""
+    """A relation that has the keys PIECE, with the pieces as intervals instead."""
     rows = compiler.fresh("r")
     keys = tuple(key for key in relation.keys if key not in PIECE)
     columns = [f"{rows}.{key.column}" for key in keys]
@@ -121,18 +125,18 @@ def of_pieces(relation: Relation, compiler: Compiler) -> Relation:
 
 
 def overlap(left: str, right: str) -> list[str]:
-    """The conditions that two intervals have an instant in common."""
+    """The conditions that the intervals of two aliases have an instant in common."""
     return [f"{left}.{FROM} < {right}.{UNTIL}", f"{right}.{FROM} < {left}.{UNTIL}"]
 
 
 def common(aliases: Sequence[str]) -> str:
-    """The condition that all of these intervals have an instant in common."""
+    """The condition that the intervals of all these aliases have an instant in common."""
     latest, earliest = (", ".join(f"{alias}.{bound}" for alias in aliases) for bound in INTERVAL)
     return f"greatest({latest}) < least({earliest})"
 
 
 def intersection(aliases: Sequence[str]) -> list[str]:
-    """The columns of the interval that all of these have in common; none for no aliases."""
+    """The columns of the intersection of the intervals of these aliases; none for no aliases."""
     if not aliases:
         return []
     if len(aliases) == 1:

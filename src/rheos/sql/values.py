@@ -1,9 +1,9 @@
-"""Compiled values: what an expression is known to be decides which SQL is printed for each use of it.
+"""Compiled values: what is known of an expression decides which SQL is printed for each use of it.
 
-A `Value` has a view for each kind of thing it can be: a term, a number, a string, a boolean, a moment, a
-duration. A view is None where the value can never be of that kind, so a function that needs a number and
-gets an IRI prints nothing but NULL, and `?x < 5` prints no comparison of strings. Here are the values that
-come from outside, terms of the row and of the query; in `computed.py`, those that functions make.
+A `Value` has a view for each kind of value it can be: a term, a number, a string, a boolean, a moment, a
+duration. A view is None if the value can never be of that kind. So a function that needs a number and gets an
+IRI prints only NULL, and `?x < 5` prints no comparison of strings. This module has the terms of rows and of
+the query; `computed.py` has the values that functions make.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Test = Callable[[str], str]
 
 
 class Value(ABC):
-    """An expression, compiled. This base is a value that is never of any special kind."""
+    """A compiled expression. This base class is a value that is never of any special kind."""
 
-    #: The term itself, where it is known.
+    #: The term itself, if it is known when the query is compiled.
     constant: str | None = None
 
-    #: A short way to compare the value with the text of a simple literal or an IRI that is known.
+    #: Makes a short comparison of the value with the text of a constant, a simple literal or an IRI.
     is_constant: Test | None = None
 
     def __init__(self, scope: Scope) -> None:
@@ -50,7 +50,7 @@ class Value(ABC):
     @property
     @abstractmethod
     def term(self) -> str:
-        """The term; NULL where it is unbound or an error."""
+        """The SQL of the term; NULL if it is unbound or an error."""
 
     @property
     def effective(self) -> str:
@@ -89,7 +89,7 @@ class Value(ABC):
 
     @property
     def may_be_moment(self) -> bool:
-        """Whether there is such a view, without making it."""
+        """Whether `moment` is not None, told without making the view."""
         return self.moment is not None
 
     @property
@@ -103,24 +103,24 @@ class Value(ABC):
 
     @property
     def literal(self) -> bool | None:
-        """Whether the value, if there is one, is a literal; None where that is not known."""
+        """Whether the value is a literal in every row in which it is not NULL; None if that is not known."""
         return True
 
     @property
     def tagged(self) -> str:
-        """Whether the value has a language tag."""
+        """The condition that the value has a language tag."""
         if self.text is None or self.text.suffix is None:
             return FALSE
         return f"{self.text.suffix} <> ''"
 
     @property
     def opaque(self) -> str:
-        """Whether the value is a literal whose value is not known: of another datatype, or ill-formed."""
+        """The condition that the term is an ill-formed literal or has a datatype that is not known."""
         return FALSE
 
 
 class ErrorValue(Value):
-    """An unbound variable, or an error that is seen at once."""
+    """An unbound variable, or an error that is found when the query is compiled."""
 
     @property
     def term(self) -> str:
@@ -136,7 +136,7 @@ class ErrorValue(Value):
 
 
 class TermValue(Value):
-    """A term of which nothing is known: a variable, or the choice between unlike values."""
+    """A term of which nothing is known: a variable, or a choice between values of different kinds."""
 
     def __init__(self, scope: Scope, sql: str) -> None:
         super().__init__(scope)
@@ -178,12 +178,12 @@ class TermValue(Value):
         return Moment(decode.moment_kind(self.dialect, self._term, micros), micros, zoned)
 
     def moment_of(self, kind: int) -> Moment:
-        """The moment of one kind alone: shorter than `moment`."""
+        """The moment, if it is of the given kind; its SQL is shorter than that of `moment`."""
         zoned, micros = self._moment(decode.moment_of(self.dialect, self._term, decode.MOMENTS[kind]))
         return Moment(kind, micros, zoned)
 
     def _moment(self, found: str) -> tuple[str, str]:
-        """Whether a moment has a zone, and its microseconds."""
+        """The SQL of whether a moment has a zone, and of its microseconds."""
         text = self.scope.share(found)
         micros = self.scope.share(decode.micros_of_text(self.dialect, text))
         return decode.zoned_text(self.dialect, text), micros
@@ -235,7 +235,7 @@ class TermValue(Value):
 
 
 class NumberTermValue(TermValue):
-    """A term that is a number, if it is anything: the other views of it need not be printed."""
+    """A term that is a number in every row in which it is bound, so that it has no other views."""
 
     @property
     def text(self) -> Text | None:
@@ -279,7 +279,7 @@ class NumberTermValue(TermValue):
 
 
 class ShortNumberValue(NumberTermValue):
-    """A term whose value is at hand: a number of few digits, so that sums of it do not overflow."""
+    """A term with its value in a column: a number of few digits, so that sums of it do not overflow."""
 
     def __init__(self, scope: Scope, sql: str, rank: int, exact: str) -> None:
         super().__init__(scope, sql)
@@ -299,7 +299,7 @@ class ShortNumberValue(NumberTermValue):
 
 
 class ConstantValue(Value):
-    """A term of the query itself: every view of it is a literal."""
+    """A term of the query itself: every view of it is a literal of SQL."""
 
     def __init__(self, scope: Scope, term: str) -> None:
         super().__init__(scope)

@@ -1,6 +1,6 @@
-"""Views of a compiled value: a number, a string, a moment or a duration, each as a few texts of SQL.
+"""Views of a compiled value: as a number, a string, a moment or a duration, each a few texts of SQL.
 
-A text of SQL is NULL at run time for a row whose value is not of the kind.
+The SQL of a view is NULL at run time for a row whose value is of another kind.
 """
 
 from __future__ import annotations
@@ -20,33 +20,37 @@ NULL = "NULL"
 
 
 def once(scope: Scope, sql: str) -> str:
-    """A text that may be repeated: columns and literals as they are, all else shared."""
+    """SQL that may be repeated: a column or literal as it is; anything else as a shared column."""
     return sql if is_atom(sql) else scope.share(sql)
 
 
 def named(scope: Scope, sql: str, body: Callable[[str], str]) -> str:
-    """What `body` makes of a text that it repeats: shared or, where nothing can be shared, with a name inside
-    the expression. That takes longer than a column, so it is for what few rows come to."""
+    """The SQL that `body` makes of an expression that it repeats.
+
+    The expression becomes a shared column or, where columns cannot be shared, gets a name inside the SQL. A
+    name is slower than a column, so this is for expressions that few rows need.
+    """
     short = once(scope, sql)
     if is_atom(short):
         return body(short)
-    # The same name for the same text: then it does not matter which of two, one inside the other, is meant.
+    # The same text always gets the same name: if two with this name are nested, both have the same value.
     name = f"named_{crc32(sql.encode()):08x}"
     return scope.dialect.let(name, sql, body(name))
 
 
 def grouped(sql: str) -> str:
-    """A text that may stand beside any operator."""
+    """SQL that may stand beside any operator."""
     return sql if is_atom(sql) or sql in (TRUE, FALSE) else in_brackets(sql)
 
 
 class Number:
     """A number as three texts of SQL, each made when it is first asked for.
 
-    `rank` is a bitmask (see `constants`) or, where it is known, a Python int. `exact` is NULL for floats and
-    doubles; None where it can be nothing else. `approx` is the value as a DOUBLE, for all ranks: of an exact
-    number that is dear, so it is printed where few rows come to need it, and not shared. `floating` may be
-    given in its place: a value that is NULL where the number is exact.
+    `rank` is a bitmask (see `rheos.algebra.literals`), a Python int if it is known. `exact` is the value of
+    an exact number; it is NULL for floats and doubles, and None if the number can only be one of these.
+    `approx` is the value as a DOUBLE, for all ranks. For an exact number the conversion is expensive, so
+    `approx` is not shared, and printed only where few rows need it. `floating` may be given instead of
+    `approx`: a DOUBLE that is NULL if the number is exact.
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Number:
         self.scope = scope
         self._rank, self._exact, self._approx, self._floating = rank, exact, approx, floating
         self._rounded = rounded
-        #: The same number in an integer type of SQL, where it was made from one: printing it is cheaper.
+        #: The number in an integer type of SQL, if it was made from one: its text is cheaper to make.
         self.whole = whole
 
     @cached_property
@@ -83,8 +87,11 @@ class Number:
 
     @cached_property
     def observed(self) -> str:
-        """The DOUBLE that others see. What was computed as a double and turns out to be a float is rounded
-        here and not at every step: after one operation the result is the same."""
+        """The DOUBLE that other expressions see.
+
+        A float that was computed as a double is rounded here and not earlier: after one operation the result
+        is the same.
+        """
         return self._round(self.approx)
 
     def _round(self, approx: str) -> str:
@@ -102,7 +109,7 @@ class Number:
 
     @property
     def present(self) -> str:
-        """Whether there is a number."""
+        """The condition that the value is a number."""
         if self.is_exact:
             return f"{self.exact} IS NOT NULL"
         if self.exact is None:
@@ -111,7 +118,7 @@ class Number:
 
     @property
     def is_exact(self) -> bool:
-        """Known to be an integer or a decimal."""
+        """Whether the number is known to be an integer or a decimal."""
         return self.rank_known is not None and self.rank_known <= c.RANK_DECIMAL
 
     @property
@@ -120,7 +127,7 @@ class Number:
 
 
 class TermNumber(Number):
-    """The number that a term is, if it is one."""
+    """The number of a term, if the term is one."""
 
     def __init__(self, scope: Scope, term: str) -> None:
         super().__init__(
@@ -134,7 +141,7 @@ class TermNumber(Number):
 
     @cached_property
     def inexact(self) -> str:
-        """The value where it is not exact: of a float, a double, or more digits than DECIMAL has."""
+        """The value of a float, a double, or a number with more digits than DECIMAL; otherwise NULL."""
         read = decode.inexact(self.scope.dialect, self._term)
         return self.scope.share(f"CASE WHEN {self.exact} IS NULL THEN {read} END")
 
@@ -157,7 +164,10 @@ def approx_number(scope: Scope, rank: int, approx: str) -> Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A string literal: its characters, and `@lang` or nothing. `suffix` None: known to have no language."""
+    """A string literal: its characters, and as `suffix` `@lang` or an empty text.
+
+    `suffix` is None if the literal certainly has no language tag.
+    """
 
     lexical: str
     suffix: str | None
@@ -165,8 +175,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Bare:
-    """SQL that means something only where a condition holds: a filter may test both side by side, and then
-    engines see plain comparisons of columns, which they can use in a join."""
+    """SQL that is meaningful only where a condition holds.
+
+    A filter can test the SQL and the condition side by side. Engines then see plain comparisons of columns,
+    which they can use in a join.
+    """
 
     sql: str
     where: str
@@ -178,7 +191,10 @@ class Bare:
 
 @dataclass(frozen=True)
 class Moment:
-    """An xsd:dateTime or date. `kind` is its place in `decode.MOMENTS`, `zone` its text if it is at hand."""
+    """An xsd:dateTime or xsd:date.
+
+    `kind` is its place in `decode.MOMENTS`. `zone` is the SQL of the text of its zone, if that is known.
+    """
 
     kind: int | str
     micros: str
@@ -189,9 +205,9 @@ class Moment:
 
 @dataclass(frozen=True)
 class Duration:
-    """A duration: its months, and all the rest of it as microseconds. Python ints are known.
+    """A duration: its months, and the rest as microseconds. Values that are known are Python ints.
 
-    There is a duration where `micros` is not NULL. `kind` is a set of bits (see `durations`).
+    A row has a duration if `micros` is not NULL. `kind` is a set of bits (see `durations`).
     """
 
     kind: int | str

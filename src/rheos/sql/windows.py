@@ -1,8 +1,8 @@
-"""Windows as SQL: their rows with the intervals for which elements are in them.
+"""Windows as SQL: the elements of a window, each with the interval for which it is in the window.
 
 The table of elements has s, p, o, time and place (the number of an element in the order of its stream, from
-1). A window is a set: of a triple that is in it several times only the latest is, so each is valid until the
-next one of the same triple comes in.
+1). A window is a set: if the same triple comes several times, only the latest counts. So an element is valid
+until the next element with the same triple enters the window.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from rheos.sql.dialect import Dialect
 from rheos.sql.relation import INTERVAL, nested, select
 
 ELEMENT = ("s", "p", "o", "time", "place")
-# Of an element: when and where the same triple comes again, NULL if it does not.
+# The time and the place of the next element with the same triple; NULL if there is none.
 AGAIN = ("next_time", "next_place")
 COLUMNS = ("s", "p", "o", "time")
 
 
 def next_multiple(sql: str, step: int) -> str:
-    """The first multiple of a step that is not before a number, which may be negative."""
+    """The least multiple of a step that is not below a number; the number may be negative."""
     return f"{sql} + ({step} - ({sql}) % {step}) % {step}"
 
 
 def followed_sql(elements: str) -> str:
-    """The elements, each with the next of the same triple, whatever they are."""
+    """The elements, each with the next one of the same triple, for any elements."""
     over = "OVER (PARTITION BY s, p, o ORDER BY time, place)"
     following = [f"lead({name}) {over} AS next_{name}" for name in ("time", "place")]
     return select([*ELEMENT, *following], elements)
 
 
 def alone_sql(elements: str) -> str:
-    """The same for elements of which no triple comes twice."""
+    """As `followed_sql`, for elements in which no triple comes twice."""
     return select([*ELEMENT, *(f"CAST(NULL AS BIGINT) AS {name}" for name in AGAIN)], elements)
 
 
@@ -44,21 +44,25 @@ def repeated_sql(elements: str, places: str) -> str:
 
 
 def joined_again_sql(elements: str, again: str) -> str:
-    """As `followed_sql`, where `again` has the next of all elements that have one."""
+    """As `followed_sql`, where the table `again` has the next element for all elements that have one."""
     columns = [*(f"e.{name}" for name in ELEMENT), *(f"a.{name}" for name in AGAIN)]
     return select(columns, f"{elements} AS e LEFT JOIN {again} AS a ON a.place = e.place")
 
 
 def seen_sql(elements: str, unseen: int, more: Sequence[str] = ()) -> str:
-    """Of followed elements those that came after the first so many, counted from there. They have `more`
-    columns, as they may in what follows."""
+    """The followed elements after the first `unseen` ones, with places counted from there.
+
+    `more` are further columns of the elements, here and in the functions below.
+    """
     places = [f"{name} - {unseen} AS {name}" for name in ("place", "next_place")]
     return select([*more, *COLUMNS, "next_time", *places], elements, [f"place > {unseen}"])
 
 
 def bounds(window: Window) -> tuple[str, str, str]:
-    """Where an element comes in, where it leaves, and where the same triple comes in again (or NULL): each
-    the end of a window, in time or in triples."""
+    """The ends of the window at which an element enters, leaves, and its triple enters again (or NULL).
+
+    Ends are times for a logical window and places for a physical one.
+    """
     assert not isinstance(window, SessionWindow)
     if isinstance(window, LogicalWindow):
         column, length, delay = "time", window.range, window.delay
@@ -73,8 +77,9 @@ def bounds(window: Window) -> tuple[str, str, str]:
 
 
 def sessions_sql(window: SessionWindow, elements: str, after: int, until: int) -> str:
-    """The sessions that are over in a span, by element: the place of that, when the session is over, and its
-    number. Sessions are numbered in the order of their ends, those that end together by their subjects.
+    """The elements of the sessions that are over in a span: place, the session's end, the session's number.
+
+    Sessions are numbered in the order of their ends; those that end together, in the order of their subjects.
     """
     parts = "PARTITION BY s " if window.by_subject else ""
     ordered = f"{parts}ORDER BY time, place"
@@ -91,14 +96,16 @@ def sessions_sql(window: SessionWindow, elements: str, after: int, until: int) -
 
 
 def session_moves_sql(number: int, sessions: str) -> str:
-    """The instants of sessions, as rows of a timeline."""
+    """The ends of sessions as rows of a timeline: each is an instant."""
     columns = ["over AS time", f"{number} AS turn", "session AS ending", "1 AS tick"]
     return select(columns, sessions, distinct=True)
 
 
 def session_window_sql(sessions: str, elements: str, moves: str, more: Sequence[str] = ()) -> str:
-    """The rows of a window on sessions: each holds at the instant of its session alone. Of a triple that
-    comes several times in one, only the last is there."""
+    """The rows of a window on sessions: each holds only at the instant of its session.
+
+    If the same triple comes several times in a session, only the last one is a row.
+    """
     columns = [f"e.{name}" for name in (*more, *COLUMNS)]
     columns += [f"m.instant AS {INTERVAL[0]}", f"m.instant + 1 AS {INTERVAL[1]}"]
     source = (
@@ -111,8 +118,8 @@ def session_window_sql(sessions: str, elements: str, moves: str, more: Sequence[
 def window_sql(window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()) -> str:
     """The rows of a window on followed elements.
 
-    Without `moves` the ends of the window are its instants, as those of a logical window can be. Otherwise
-    `moves` is a table (ending, instant): at which instant the window first has its end there.
+    Without `moves`, the ends of the window are instants themselves; that is possible for a logical window.
+    Otherwise `moves` is a table (ending, instant): the first instant at which the window has this end.
     """
     entry, leaving, again = bounds(window)
     stay = [f"{entry} AS entry", f"least({leaving}, COALESCE({again}, {leaving})) AS leaving"]
@@ -123,14 +130,14 @@ def window_sql(window: Window, elements: str, moves: str | None = None, more: Se
         return select([*kept, f"entry AS {first}", f"leaving AS {last}"], staying, ["entry < leaving"])
     source = f"{staying} JOIN {moves} AS a ON a.ending = e.entry"
     source += f" LEFT JOIN {moves} AS b ON b.ending = e.leaving"
-    never = 2**62  # it has not left yet
+    never = 2**62  # the element has not left yet
     until = f"COALESCE(b.instant, {never})"
     columns = [*(f"e.{name}" for name in kept), f"a.instant AS {first}", f"{until} AS {last}"]
     return select(columns, source, ["e.entry < e.leaving", f"a.instant < {until}"])
 
 
 def held_sql(window: LogicalWindow, elements: str) -> str:
-    """The different intervals of times in which a window holds some element."""
+    """The distinct intervals of time for which a window holds an element."""
     entry, leaving, _ = bounds(window)
     columns = [f"{entry} AS entry", f"{leaving} AS leaving"]
     return select(
@@ -149,19 +156,22 @@ def last_move_sql(window: PhysicalWindow, elements: str, until: int) -> str:
 
 
 def moves_sql(number: int, window: PhysicalWindow, elements: str, after: int, until: int, ticks: bool) -> str:
-    """The moves of the query's window of that number up to a time, as rows of a timeline; those after
-    another time are ticks, if it `ticks` with them."""
+    """The moves of a window, by its number in the query, up to a time, as rows of a timeline.
+
+    If the window `ticks`, its moves after the time `after` are ticks.
+    """
     tick = f"CASE WHEN time > {after} THEN 1 ELSE 0 END" if ticks else "0"
     columns = ["time", f"{number} AS turn", "place AS ending", f"{tick} AS tick"]
-    # The triples of a graph have the same place.
+    # All triples of a graph have the same place.
     moved = [f"place % {window.step} = 0", f"time <= {until}"]
     return select(columns, elements, moved, distinct=window.graphs)
 
 
 def timeline_sql(parts: Sequence[str]) -> str:
-    """All that happens, in order (time, turn, ending): each with the number of the first tick from it on.
+    """The timeline: all moves, bounds and ticks in the order of (time, turn, ending), each with its instant.
 
-    Several evaluations can have the same time, so these are numbered, and the number is the instant.
+    Several evaluations can have the same time, so ticks are numbered, and this number is the instant. The
+    instant of a row is the number of the first tick that is not before it.
     """
     before = "sum(tick) OVER (ORDER BY time, turn, ending ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     instant = f"CAST(1 + COALESCE({before}, 0) AS BIGINT) AS instant"
@@ -169,14 +179,14 @@ def timeline_sql(parts: Sequence[str]) -> str:
 
 
 def stream_time(number: int) -> str:
-    """The column of the time that a triple of the default graph has in the window of that number."""
+    """The column of the time of a triple of the default graph in the window of that number."""
     return f"time_{number}"
 
 
 def default_rows(
     windows: Sequence[tuple[int, str]], timed: bool, where: Sequence[str] = (), alias: str = "w"
 ) -> str:
-    """The rows of all these windows, given by number and table; `timed`: with the time in each of them."""
+    """The rows of several windows, given by number and table; if `timed`, with the time in each window."""
     parts = []
     for number, table in windows:
         columns = [f"{alias}.{name}" for name in (*COLUMNS, *INTERVAL)]
@@ -188,7 +198,7 @@ def default_rows(
 
 
 def among(predicates: Sequence[str] | None, dialect: Dialect, negated: bool = False) -> list[str]:
-    """The condition that the predicate of a row w is one of these; None are all."""
+    """The condition that the predicate of a row w is one of these; None stands for all predicates."""
     if predicates is None:
         return ["FALSE"] if negated else []
     listed = ", ".join(map(dialect.string, predicates))
@@ -198,7 +208,7 @@ def among(predicates: Sequence[str] | None, dialect: Dialect, negated: bool = Fa
 
 
 def static_too_sql(rows: str, static: str) -> str:
-    """The triples of windows that are in the static default graph as well, given as a SELECT."""
+    """The triples of windows that are also in the static default graph; both are given as a SELECT."""
     triples = [f"w.{name}" for name in "spo"]
     return select(
         triples, f"{nested(rows, 'w')} JOIN {nested(static, 'd')} ON {same('d', 'w', 'spo')}", distinct=True
@@ -206,14 +216,17 @@ def static_too_sql(rows: str, static: str) -> str:
 
 
 def without_sql(rows: str, columns: Sequence[str], triples: str) -> str:
-    """Rows without those of certain triples."""
+    """The rows whose triple is not in the table `triples`."""
     return select([f"w.{name}" for name in columns], nested(rows, "w"),
                   [f"NOT EXISTS (SELECT 1 FROM {triples} AS x WHERE {same('x', 'w', 'spo')})"])  # fmt: skip
 
 
 def disjoint(rows: str, times: Sequence[str]) -> str:
-    """Rows of the same triple cut where one begins or ends, and those that then coincide as one, with the
-    latest of each of their times."""
+    """Rows without overlapping intervals of the same triple.
+
+    Rows of a triple are cut wherever another one begins or ends. Rows that then have the same interval become
+    one row, with the latest of each of their times.
+    """
     start, end = INTERVAL
     ends = "\nUNION\n".join(
         select(["s", "p", "o", f"{bound} AS bound"], nested(rows, "r")) for bound in INTERVAL

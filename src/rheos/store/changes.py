@@ -1,8 +1,8 @@
 """The changes of static graphs on disk, so that they survive the process.
 
-Each change is a file, numbered in order, of rows (kind, g, s, p, o): quads that went and came, graphs that
-were made, emptied or dropped. To do all of them again on what was loaded before gives the same graphs. Many
-files become one when the folder is opened: of each quad only the last change counts.
+Each step is a file, numbered in order, of rows (kind, g, s, p, o): quads that were removed or added, and
+graphs that were created, emptied or dropped. To repeat all changes on the same loaded data gives the same
+graphs. When the folder is opened, many files become one, in which only the last change of each quad counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 Kind = Literal["delete", "insert", "create", "clear", "drop", "clear named", "drop named"]
 
-# Files that are read one by one when a server starts.
+# If a folder has more files than this, they become one when it is opened.
 MOST_FILES = 100
 
 _QUAD = [(name, pa.string()) for name in ("g", "s", "p", "o")]
@@ -26,7 +26,7 @@ _SCHEMA = pa.schema([("kind", pa.string()), *_QUAD])
 
 
 class Change(NamedTuple):
-    """Something that was done, with the quads or the graphs (as `g`) that it was done with."""
+    """A change: its kind, and the quads or the graphs (in the column `g`) that it is about."""
 
     kind: Kind
     rows: pa.Table
@@ -37,7 +37,7 @@ class Change(NamedTuple):
 
 
 class Changes:
-    """A folder of changes. `number` is the highest number that labels of blank nodes in it can have."""
+    """A folder of changes. `number` is the highest number in the labels of blank nodes in these changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,7 +56,7 @@ class Changes:
             yield from _changes(_read(file))
 
     def write(self, changes: list[Change], number: int) -> None:
-        """Add what was done in one step. It is on the disk when this returns."""
+        """Add the changes of one step. They are on the disk when this returns."""
         done = [_rows(change) for change in changes if change.rows.num_rows]
         if done:
             self._last += 1
@@ -76,7 +76,7 @@ class Changes:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError:
-            partial.unlink(missing_ok=True)  # the disk may be full
+            partial.unlink(missing_ok=True)  # the disk may be full, and this frees some of it
             raise
         partial.replace(path)
         folder = os.open(self.folder, os.O_RDONLY)
@@ -86,8 +86,11 @@ class Changes:
             os.close(folder)
 
     def _make_one(self) -> None:
-        """Replace all files by one, which has the name of the last: a crash leaves either the old ones or a
-        file that stands for all of them, and files before it whose changes it repeats."""
+        """Replace all files by one, which gets the name of the last file.
+
+        A crash leaves either the old files, or the new one and some old files before it, whose changes it
+        repeats.
+        """
         files = self._files()
         rows = pa.concat_tables(map(_read, files))
         self._put(net(rows), int(files[-1].stem), max(map(_number, files)))
@@ -96,10 +99,10 @@ class Changes:
 
 
 def net(rows: pa.Table) -> pa.Table:
-    """Fewer changes that come to the same: first of whole graphs, then of quads, of each the last."""
+    """Fewer changes with the same result: first those of whole graphs, then the last change of each quad."""
     with duckdb.connect(":memory:") as connection:
         connection.register("given", rows.append_column("n", pa.array(range(len(rows)), pa.int64())))
-        # A named graph is emptied with its own name or with all of them; dropped likewise.
+        # A named graph is emptied, or dropped, by its own name or together with all named graphs.
         connection.execute(
             """
             CREATE TABLE emptied AS
@@ -137,7 +140,7 @@ def _rows(change: Change) -> pa.Table:
 
 
 def _changes(rows: pa.Table) -> Iterator[Change]:
-    """Rows of one kind after another, as changes."""
+    """Rows as changes: each run of rows of the same kind is one."""
     runs = pc.run_end_encode(pa.concat_arrays(rows["kind"].chunks))
     start = 0
     for end, kind in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):

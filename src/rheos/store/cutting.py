@@ -1,8 +1,8 @@
-"""Columns of text cut by position: terms out of lines whose shape is known, as Arrow arrays.
+"""Cuts terms by position out of lines whose shape is known; lines and terms are Arrow arrays.
 
-There is no Python object per line here. The places of all spaces and quotation marks are found at once, each
-term ends at the first space after it (a literal after its closing quotation mark), and the pieces become
-Arrow columns without being looked at one by one.
+There is no Python object per line. The positions of all spaces and quotation marks are found in one pass.
+Each term ends at the first space after it (a literal at the first space after its closing quotation mark),
+and all pieces together become Arrow columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rheos.pieces import Positions, Text, pieces
 
 SPACE, QUOTE, DOT, BACKSLASH, NEWLINE = b' ".\\\n'
 
-# The escapes of N-Triples but for \\ and \u, and what they stand for.
+# The escapes of N-Triples except \\ and \u, and the characters that they stand for.
 _ESCAPES = {
     '\\"': '"',
     "\\n": "\n",
@@ -31,7 +31,8 @@ _ESCAPES = {
 }
 _ANY_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|.)")
 
-# One of these, that no text at hand contains, stands for an escaped backslash while the others are replaced.
+# One of these, which no text in the column contains, stands for an escaped backslash while other escapes are
+# replaced.
 _STAND_INS = ("\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3")
 
 
@@ -59,7 +60,7 @@ def no_columns(width: int) -> list[pa.Array]:
 
 
 def cut(lines: pa.StringArray, taken: Positions, width: int) -> list[pa.Array]:
-    """The terms of the taken lines, literals still with their escapes; NULL for a fourth that is absent."""
+    """The terms of the taken lines, literals still with escapes; NULL for an absent fourth term."""
     _, offsets, data = lines.buffers()
     if not len(taken) or data is None:
         return no_columns(width)
@@ -90,14 +91,14 @@ def cut(lines: pa.StringArray, taken: Positions, width: int) -> list[pa.Array]:
 
 
 def unescape(column: pa.Array) -> pa.Array:
-    """The column with all escapes of N-Triples resolved; they must be right."""
+    """The column with all escapes of N-Triples replaced by their characters; the escapes must be valid."""
     escaped = pc.match_substring(column, "\\")
     if not pc.any(escaped).as_py():
         return column
     texts = column.filter(escaped)
     stand_in = next((mark for mark in _STAND_INS if not _any_holds(texts, mark)), None)
     if stand_in is None or _any_holds(texts, "\\u") or _any_holds(texts, "\\U"):
-        # Rare enough for one by one.
+        # This is so rare that texts are handled one by one.
         texts = pa.array([_ANY_ESCAPE.sub(_character, text) for text in texts.to_pylist()], pa.string())
     else:
         texts = pc.replace_substring(texts, "\\\\", stand_in)
@@ -108,7 +109,7 @@ def unescape(column: pa.Array) -> pa.Array:
 
 
 def without_suffix(column: pa.Array, suffix: str, keep: int) -> pa.Array:
-    """The column with a suffix of its values cut off, but for its first `keep` characters."""
+    """The column without a suffix of its values, of which the first `keep` characters stay."""
     ending = pc.ends_with(column, suffix)
     if not pc.any(ending).as_py():
         return column
@@ -125,7 +126,10 @@ def rename_blanks(column: pa.Array, prefix: str) -> pa.Array:
 
 
 def holds_none(lines: pa.StringArray, marks: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which lines hold none of the marks; most often none does, and then one look at all of them tells."""
+    """Which lines contain none of the marks.
+
+    A mark that is nowhere in the text is found out in one search.
+    """
     data = lines.buffers()[2]
     text = data.to_pybytes() if data is not None else b""
     present = [mark for mark in marks if mark.encode() in text]
@@ -136,7 +140,7 @@ def holds_none(lines: pa.StringArray, marks: Sequence[str]) -> npt.NDArray[np.bo
 
 
 def _bare_quotes(text: Text, low: int) -> Positions:
-    """The places of the quotation marks that are not escaped: an even number of backslashes before them."""
+    """The positions of quotation marks that are not escaped: after an even number of backslashes."""
     quotes = np.flatnonzero(text[low:] == QUOTE) + low
     if not len(quotes):
         return quotes

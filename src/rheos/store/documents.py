@@ -1,4 +1,4 @@
-"""Where RDF comes from: paths, globs and texts as documents that can be opened as bytes."""
+"""Documents: the files, globs and texts that RDF is loaded from, which can be opened as bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rheos.store import formats
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# What a compressed file holds, about; RDF repeats itself, so ten times is common.
+# How many times larger a compressed file becomes, about. RDF repeats much, so ten times is common.
 _GZIP_RATIO = 10
 
 
@@ -36,12 +36,12 @@ class Document:
     data: bytes | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How it is pickled for a task: pyoxigraph's formats cannot be."""
+        """Pickles the document with its media type, because formats of pyoxigraph cannot be pickled."""
         return _remade, (self.name, self.format.media_type, self.base, self.path, self.data)
 
     @property
     def bytes_about(self) -> int:
-        """How much text it holds, roughly, when it is unpacked; 0 if that cannot be told."""
+        """The approximate size of the unpacked text; 0 if it is not known."""
         try:
             return self.bytes_stored * (_GZIP_RATIO if self.is_gzip else 1)
         except OSError:
@@ -60,7 +60,7 @@ class Document:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The unpacked bytes, without a byte order mark; what the system refuses becomes a LoadError."""
+        """The unpacked bytes, without a byte order mark; errors of the system become a LoadError."""
         try:
             raw: IO[bytes] = self.path.open("rb") if self.path else io.BytesIO(self.data or b"")
             with raw:
@@ -90,7 +90,7 @@ def documents(
     format: str | None = None,
     base: str | None = None,
 ) -> list[Document]:
-    """The documents that a path, a glob, or a text with its format stands for; at least one."""
+    """The documents of a path, a glob, or a text with its format; there is at least one."""
     if (source is None) == (data is None):
         raise LoadError("give either a path or a text (data=) with its format", str(source or "load"))
     if data is not None:
@@ -120,7 +120,7 @@ def _files(source: str) -> list[Path]:
     try:
         return _matching(unquote(urlsplit(source).path) if source.startswith("file:") else source)
     except OSError as error:
-        # Often a text that was meant as data=…
+        # Often the "path" is a text that should have been given as data=…
         shown = source if len(source) < 200 else source[:60] + "…"
         raise LoadError(_system_reason(error), shown) from None
 
@@ -142,7 +142,7 @@ def _matching(source: str) -> list[Path]:
 
 
 def shown(text: str) -> str:
-    """A text that can be printed: halves of characters as escapes."""
+    """The text with lone surrogates as escapes, so that it can be printed."""
     return text.encode(errors="backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
-"""What the static graphs entail: tables in DuckDB and views in Spark, and what elements of streams entail.
+"""Entailments of the static graphs: their closures, tables in DuckDB, and views in Spark.
 
-Everything is made when it is first asked for, and again when a graph that it was made of has changed. The
-closure of a schema stays as it is when other triples of its graphs change.
+Everything is made when it is first needed, and made again when a graph that it depends on has changed. The
+closure of a schema is not made again if only other triples of its graphs have changed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ Asked = dict[tuple[str, ...], pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A closure with the versions of the graphs that it was last found to hold for, and what it was made of:
-    the triples of some predicates. `number` tells closures apart."""
+    """A closure with the versions of the graphs for which it was last checked.
+
+    `asked` has the triples that it was made of, by the predicates that were asked for. `number` identifies
+    it.
+    """
 
     versions: Versions
     asked: Asked
@@ -49,7 +52,7 @@ class Known:
 
 
 class Entailments:
-    """What static graphs entail, for every schema that is asked for. Any thread may ask."""
+    """What the static graphs entail, for every schema that is asked for. Any thread may ask."""
 
     def __init__(self, graphs: StaticGraphs) -> None:
         self._graphs = graphs
@@ -61,7 +64,7 @@ class Entailments:
         self._numbers = itertools.count(1)
 
     def known(self, schema: Schema) -> Known:
-        """The closure of the schema of some graphs."""
+        """The closure of a schema, for the present versions of its graphs."""
         with self._lock:
             versions = self._versions(schema)
             known = self._known.get(schema)
@@ -86,7 +89,7 @@ class Entailments:
         return self.known(schema).closure
 
     def statistics(self, schema: Schema) -> Statistics:
-        """Counts of the graphs with what they entail: every predicate is there, rather too often."""
+        """Counts of the graphs with entailed triples. No predicate is missing; counts may be too high."""
         with self._lock:
             version, known = self._graphs.version, self._statistics.get(schema)
             if known is None or known[0] != version:
@@ -97,7 +100,10 @@ class Entailments:
     # --- tables and views --------------------------------------------------------------------------
 
     def make(self, cursor: duckdb.DuckDBPyConnection, schema: Schema, text: str | None = None) -> None:
-        """Have the tables of what graphs entail in the database of the cursor, if they are part of a text."""
+        """Make the tables of entailed graphs in the database of the cursor.
+
+        If the SQL `text` of a statement is given, only the tables that it names are made.
+        """
         with self._lock:
             for name, versions, sql in self._wanted(schema, text, DUCKDB):
                 if self._tables.get(name) == versions:
@@ -111,10 +117,10 @@ class Entailments:
                 self._tables[name] = versions
 
     def show(self, spark: SparkSession, schema: Schema, text: str | None = None) -> None:
-        """Have them as views of a session, beside those of the graphs."""
+        """As `make`, for views of a session, beside the views of the graphs."""
         with self._lock:
-            # The views of the graphs, from which they are made, are replaced with every version; they may be
-            # newer than this one.
+            # These views are made from the views of the graphs, which are replaced with every version. The
+            # version is read first, so that the views of the graphs are never older than it.
             version = self._graphs.version
             self._graphs.views(spark)
             for name, _, sql in self._wanted(schema, text, SPARK):
@@ -141,7 +147,7 @@ class Entailments:
     def _wanted(
         self, schema: Schema, text: str | None, dialect: Dialect
     ) -> Iterator[tuple[str, Versions, str]]:
-        """The tables that a text names (all, without one), with the versions of what they are made of."""
+        """Name, versions and SQL of the tables that a text names (of all tables, without a text)."""
         default, named = entailed_names(schema)
         versions = self._versions(schema)
         if text is None or default in text:
@@ -156,7 +162,7 @@ class Entailments:
 
 @contextmanager
 def reading(graphs: StaticGraphs) -> Iterator[tuple[Callable[[str], pa.Table], Dialect]]:
-    """A way to ask the graphs where they are, and its dialect."""
+    """A function that runs a statement where the graphs are stored, in Spark or DuckDB, and its dialect."""
     if graphs.in_spark:
         spark = graphs.views(graphs.session())
         yield lambda sql: spark.sql(sql).toArrow(), SPARK
@@ -166,7 +172,7 @@ def reading(graphs: StaticGraphs) -> Iterator[tuple[Callable[[str], pa.Table], D
 
 
 def triples_sql(schema: Schema, predicates: tuple[str, ...], dialect: Dialect) -> str:
-    """The triples of a schema's graphs that have one of these predicates, in order."""
+    """The triples of the graphs of a schema that have one of these predicates, sorted."""
     triples = static_default(Dataset(schema, None), dialect)
     return select(
         ["s", "p", "o"], f"({triples}) AS t", [among("p", predicates, dialect)], tail="ORDER BY s, p, o"
@@ -174,7 +180,7 @@ def triples_sql(schema: Schema, predicates: tuple[str, ...], dialect: Dialect) -
 
 
 def default_sql(schema: Schema, dialect: Dialect) -> str:
-    """The graphs of a schema, with what they entail."""
+    """The graphs of a schema, with the triples that they entail."""
     parts = [f"({static_default(Dataset(schema, None), dialect)})", "schema_triples"]
     found = [select(["s", "p", "o"], f"{part} AS t") for part in parts]
     found += [derived_sql(part, "derivations", distinct=True) for part in parts]
@@ -182,12 +188,12 @@ def default_sql(schema: Schema, dialect: Dialect) -> str:
 
 
 def named_sql() -> str:
-    """The named graphs, each with what it entails."""
+    """The named graphs, each with the triples that it entails."""
     return entailed_sql("named_graphs", "derivations", ("g",))
 
 
 def with_entailed(statistics: Statistics, closure: Closure) -> Statistics:
-    """Counts with about what is entailed: how often each derivation can be made."""
+    """Counts that include entailed triples: about as many as derivations can be applied."""
     derivations = closure.derivations
     if not len(derivations):
         return statistics
@@ -213,6 +219,6 @@ def _count(triples: int) -> PredicateCount:
 
 
 def _release(frame: DataFrame) -> None:
-    # Spark may have been stopped before, and then there is nothing left to do.
+    # If Spark was stopped before, there is nothing left to do.
     with suppress(Exception):
         frame.unpersist()

@@ -1,4 +1,4 @@
-"""The RDF formats that are read, by name or by file name."""
+"""The RDF formats that rheos reads, by name or by file extension."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GZIP_EXTENSION = ".gz"
 
 
 def by_name(name: str, source: str) -> ox.RdfFormat:
-    """The format that a user names: `turtle`, `N-Triples`, `.nt`, or a media type such as `text/turtle`."""
+    """The format of a name: `turtle`, `N-Triples`, `.nt`, or a media type such as `text/turtle`."""
     plain = name.strip().lower()
     known = NAMES.get(plain.lstrip(".").translate({ord(mark): None for mark in "-_/ +"}))
     if known is None and "/" in plain:
@@ -60,7 +60,7 @@ def by_name(name: str, source: str) -> ox.RdfFormat:
 
 
 def by_path(path: str) -> ox.RdfFormat:
-    """The format that a file's extension stands for, under a `.gz` or not."""
+    """The format of a file by its extension, with or without `.gz` after it."""
     name = PurePath(path).name.lower().removesuffix(GZIP_EXTENSION)
     extension = PurePath(name).suffix
     known = EXTENSIONS.get(extension)
@@ -73,5 +73,5 @@ def by_path(path: str) -> ox.RdfFormat:
 
 
 def is_lines(format: ox.RdfFormat) -> bool:
-    """Whether every line of the format stands for itself, so that a file can be read in pieces."""
+    """Whether each line of the format can be read by itself, so that a file can be read in pieces."""
     return format in (N_TRIPLES, N_QUADS)

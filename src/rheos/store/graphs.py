@@ -2,10 +2,10 @@
 
     default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 
-A graph is a set of triples, so a triple that is there already is not added again. Data lives in DuckDB, in
-the process, except for large N-Triples and N-Quads files: Spark reads them in parallel and keeps them. The
-two parts never hold the same quad, and either place can be asked for everything: `views` shows Spark what is
-in DuckDB, `connection` brings to DuckDB what is in Spark.
+A graph is a set of triples, so a triple that is stored already is not added again. Data is in DuckDB, in the
+process, except for large N-Triples and N-Quads files, which Spark reads in parallel and keeps. DuckDB and
+Spark never have the same quad, and both can be asked for all data: `views` makes views in Spark that include
+the tables of DuckDB, and `connection` moves to DuckDB what Spark keeps.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ from rheos.terms import iri
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# N-Triples and N-Quads of more text than this are read and kept by Spark: about four million triples.
+# Files of N-Triples and N-Quads with more text than this are read and kept by Spark: about four million
+# triples.
 PARALLEL_BYTES = 512 << 20
 
 
 class StaticGraphs:
     """The default graph and the named graphs.
 
-    `spark` gives the session when large files need one; without it everything is read into the process.
-    Loads and changes may come from any thread, one at a time; readers need not wait for them.
+    `spark` returns a session when large files need one; without it, everything is read into the process. Any
+    thread may load or change data; changes wait for one another, and readers wait for none.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class StaticGraphs:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB database with all the data; take a `cursor()` of it for every query.
+        """The DuckDB database with all data; take a `cursor()` of it for every query.
 
-        What Spark keeps is moved here first: ask `in_spark` before.
+        Quads that Spark keeps are moved to DuckDB first: check `in_spark` before.
         """
         if self._large:
             with self.revise() as revision:
@@ -91,18 +92,18 @@ class StaticGraphs:
 
     @contextmanager
     def snapshot(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor that sees all the tables of DuckDB as they are now."""
+        """A cursor that sees all tables of DuckDB as they are now."""
         with self._tables.snapshot() as cursor:
             yield cursor
 
     def views(self, spark: SparkSession) -> SparkSession:
-        """Make the tables known in the session as temporary views; does nothing if they are up to date."""
+        """Make the tables temporary views of the session; does nothing if these are up to date."""
         self._views.refresh(spark, self._version, self._tables, self._large)
         return spark
 
     @property
     def in_spark(self) -> bool:
-        """Whether a part of the data is kept by Spark, so that queries are better run there."""
+        """Whether Spark keeps a part of the data, so that queries should run there."""
         return bool(self._large)
 
     @property
@@ -116,14 +117,14 @@ class StaticGraphs:
 
     @property
     def graph_names(self) -> list[str]:
-        """The names of the named graphs, as terms, in order; a graph may be empty."""
+        """The names of the named graphs, as terms, sorted; a graph may be empty."""
         with self._tables.connection.cursor() as cursor:
             known = {*tables.graph_names(cursor), *self._large.graphs}
         return sorted(name for name in known if name is not None)
 
     @property
     def statistics(self) -> Statistics:
-        """Counts for the optimiser; the numbers of different subjects and objects are approximate."""
+        """Counts for the optimiser; the numbers of distinct subjects and objects are approximate."""
         version = self._version
         if self._statistics is None or self._statistics[0] != version:
             with self._tables.connection.cursor() as cursor:
@@ -132,12 +133,12 @@ class StaticGraphs:
         return self._statistics[1]
 
     def statistics_for(self, query: Query) -> Statistics:
-        """The counts of what a query asks: of the graphs, or of them with what they entail."""
+        """The counts for a query: of the graphs, or of the graphs with entailed triples."""
         schema = schema_of(query)
         return self.statistics if schema is None else self.entailments.statistics(schema)
 
     def session(self) -> SparkSession:
-        """The session that keeps a part of the data, or would."""
+        """The session of Spark, which keeps a part of the data if there is much."""
         assert self._spark is not None
         return self._spark()
 
@@ -149,18 +150,20 @@ class StaticGraphs:
         return self._version
 
     def version_of(self, graph: str | None) -> int:
-        """A number that grows whenever the graph of this IRI (None: the default graph) gets other triples, is
-        made, or is dropped."""
+        """A number that grows whenever the triples of a graph change, or it is created or dropped.
+
+        The graph is given by its IRI; None is the default graph.
+        """
         return self._versions.get(None if graph is None else iri(graph), 0)
 
     @property
     def named_version(self) -> int:
-        """A number that grows whenever any named graph does so: for what reads all of them, as GRAPH ?g."""
+        """A number that grows whenever any named graph changes, for data that is made of all of them."""
         return self._named_version
 
     @property
     def commits(self) -> int:
-        """A number that has changed if a change came meanwhile; it is odd while one is being committed."""
+        """A number that grows with every change of the graphs; it is odd during a commit."""
         return self._commits
 
     # --- changes -----------------------------------------------------------------------------------
@@ -174,10 +177,10 @@ class StaticGraphs:
         data: str | bytes | None = None,
         format: str | None = None,
     ) -> int:
-        """Add a file, all files of a glob, or a text, and say how many triples are new.
+        """Add a file, all files of a glob, or a text; returns how many triples are new.
 
-        What a document puts into its default graph goes into `graph`, if that is given. All documents are
-        read before anything is added: with one broken file, nothing is.
+        Triples in the default graph of a document go into `graph`, if that is given. All documents are read
+        before anything is added: if one file is broken, nothing is added.
         """
         reading = self.read(source, graph=graph, base=base, data=data, format=format)
         with self.revise() as revision:
@@ -192,11 +195,12 @@ class StaticGraphs:
         data: str | bytes | None = None,
         format: str | None = None,
     ) -> Reading:
-        """Read what `load` adds."""
+        """Read the documents that `load` adds."""
         name = _graph_term(graph)
         sources = documents(source, data=data, format=format, base=base)
-        # Labels of blank nodes: f for a file, the load's number, the file's, then the label in the file.
-        # In a store that survives, a load of a later process must not have the labels of this one.
+        # Labels of blank nodes: f, the number of the load, the number of the file, then the label in the
+        # file. If changes are kept on disk, k instead of f: labels of loads in later processes must differ
+        # from these.
         prefix = f"{'f' if self._changes is None else 'k'}{next(self._numbers)}"
         session = self._session_for(sources)
         large, small = parallel.divide(sources) if session is not None else ([], sources)
@@ -209,25 +213,25 @@ class StaticGraphs:
         return Reading(rows, name, large, session, f"{prefix}p")
 
     def insert(self, rows: pa.Table) -> int:
-        """Add quads (g, s, p, o; g NULL: the default graph) and say how many are new."""
+        """Add quads (g, s, p, o; g NULL: the default graph); returns how many are new."""
         return self.change(insert=rows)
 
     def delete(self, rows: pa.Table) -> int:
-        """Take quads away and say how many there were."""
+        """Remove quads; returns how many there were."""
         return self.change(delete=rows)
 
     def change(self, *, delete: pa.Table | None = None, insert: pa.Table | None = None) -> int:
-        """Take quads away and then add others, as one step for readers; how many went and came."""
+        """Remove quads, then add others, as one step for readers; returns the number of both together."""
         with self.revise() as revision:
             return revision.change(delete=delete, insert=insert)
 
     def create_graph(self, graph: str) -> None:
-        """Make a named graph known, if it is not: an empty one is a graph, too."""
+        """Create an empty named graph, if it does not exist."""
         with self.revise() as revision:
             revision.change(graph_names=[iri(graph)])
 
     def drop_graph(self, graph: str) -> int:
-        """Forget a named graph and its triples; how many those were."""
+        """Drop a named graph; returns how many triples it had."""
         with self.revise() as revision:
             return revision.drop(iri(graph))
 
@@ -237,8 +241,11 @@ class StaticGraphs:
             revision.drop_all()
 
     def keep(self, folder: Path) -> None:
-        """Do again what was done in this folder before, on top of what is loaded, and keep there what is
-        done from now on. Data that Spark would keep is read into the process."""
+        """Repeat the changes that are recorded in a folder, and record all further changes there.
+
+        They are repeated on top of the data that is loaded. From now on, large files are read into the
+        process, not into Spark.
+        """
         changes = Changes(folder)
         with self.revise() as revision:
             for change in changes.read():
@@ -248,9 +255,9 @@ class StaticGraphs:
 
     @contextmanager
     def revise(self) -> Iterator[Revision]:
-        """Change the graphs in several steps that are one for readers; after an error, not at all.
+        """Change the graphs in several steps, which readers see as one; an error undoes all of them.
 
-        Others who want to change something wait. The block itself must read through the revision.
+        Other changes wait for this one. The block itself must read through the revision.
         """
         with self._changing:
             before = self._large
@@ -268,7 +275,7 @@ class StaticGraphs:
                         revision.close()
                     self._commits |= 1
                 self._large = revision.large
-                # After the change: what a reader keeps under a version is never older than the version.
+                # Versions grow after the change, so that what a reader keeps under a version is never older.
                 if revision.touched:
                     self._version += 1
                 for graph in revision.changed:
@@ -288,7 +295,7 @@ class StaticGraphs:
         self._tables.close()
 
     def _session_for(self, sources: list[Document]) -> SparkSession | None:
-        """Spark, if there is much to read, and where it can be had: without Java, all is read here."""
+        """The session of Spark if there is much to read; None if not, or if there is no Java."""
         large, _ = parallel.divide(sources)
         if (
             self._spark is None

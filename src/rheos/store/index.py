@@ -1,9 +1,9 @@
-"""The index of a graph: its triples as numbers, sorted as patterns ask for them.
+"""The index of a graph: its triples as numbers, in several sorted orders.
 
-Terms are numbered in their order, so a term is found by bisection, and a triple is three numbers. Each order
-of the triples has a sorted array of keys; what a pattern knows of a triple is a range of them. DuckDB has no
-joins by index, and takes a quarter of a millisecond for any statement: for patterns that match little, this
-is ten to a hundred times faster.
+Terms are numbered in their order, so that a term is found by bisection, and a triple is three numbers. Each
+order of the triples has a sorted array of keys, in which the triples that match the known terms of a pattern
+are a range. DuckDB has no joins by index, and takes a quarter of a millisecond for any statement. For
+patterns that match little, this index is ten to a hundred times faster.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Ids = npt.NDArray[np.signedinteger[Any]]
-Known = int | Ids | None  # of a term in a pattern: one number, a number for each solution, or nothing
+Known = int | Ids | None  # what is known of a term: one number, a number for each solution, or nothing
 
-ABSENT = -1  # a term that the graph does not have; of a solution, an unbound variable
+ABSENT = -1  # a term that the graph does not have, or an unbound variable of a solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Order:
     triples: Ids
 
     def places(self, first: int | Ids, last: int | Ids) -> tuple[Ids, Ids]:
-        """Where the triples begin and end whose keys are from `first` to `last`."""
-        # Of another type they would have numpy convert all the keys.
+        """The ranges of the triples whose keys are from `first` to `last`."""
+        # If the type were another one, numpy would convert all keys.
         first, last = (np.atleast_1d(np.asarray(key, self.keys.dtype)) for key in (first, last))
         return np.searchsorted(self.keys, first), np.searchsorted(self.keys, last, "right")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The places in an order, from `low` up to `high`, that may match: one pair, or one for each solution."""
+    """Ranges of an order, from `low` up to `high`, that may match: one range, or one for each solution."""
 
     order: Order
     low: Ids
@@ -48,12 +48,12 @@ class Ranges:
 
     @property
     def size(self) -> int:
-        """How many places there are for all solutions; of one pair, for each."""
+        """The number of places in all ranges together."""
         return int((self.high - self.low).sum())
 
 
 class TripleIndex:
-    """Finds the triples of a graph: a table, not empty, with the columns s, p, o and without duplicates."""
+    """The index of a table of triples (s, p, o), which has no duplicates and is not empty."""
 
     def __init__(self, triples: pa.Table) -> None:
         size = triples.num_rows
@@ -69,7 +69,7 @@ class TripleIndex:
         rank = np.empty(self.width, np.int32)
         rank[order] = np.arange(self.width, dtype=np.int32)
         ids = rank[encoded.indices.to_numpy()]
-        #: The predicates, sorted. In keys they have their place among these, so that keys stay small.
+        #: The predicates, sorted. Keys contain a predicate's place in this array, so that they stay small.
         self.predicates = np.sort(ids[2 * size :])
         self._first_keys = {number: at * self.width for at, number in enumerate(self.predicates.tolist())}
         place = np.searchsorted(self.predicates, ids[2 * size :])[predicates.indices.to_numpy()]
@@ -104,12 +104,12 @@ class TripleIndex:
         return ABSENT
 
     def column(self, ids: Ids) -> pa.Array:
-        """The terms of some numbers, ABSENT as NULL."""
+        """The terms of numbers, with NULL for ABSENT."""
         missing = ids < 0
         return self.terms.take(pa.array(ids, mask=missing if missing.any() else None)).cast(pa.string())
 
     def ranges(self, s: Known, p: Known, o: Known) -> Ranges:
-        """Where the triples are that a pattern may match: the fewest places that one order tells."""
+        """The ranges of triples that a pattern may match, in the order in which they are the smallest."""
         found = []
         if p is not None:
             first, last = self._keys_of(p)
@@ -135,14 +135,14 @@ class TripleIndex:
         return min(found, key=lambda ranges: ranges.size)
 
     def steps(self, predicate: int, nodes: Ids, *, forward: bool) -> tuple[Ids, Ids]:
-        """One step along a predicate from each of the nodes: the place of the node, and where it leads to."""
+        """One step along a predicate from each node: the place of the node, and the node it leads to."""
         order = self._by_predicate_subject if forward else self._by_predicate_object
         keys = self._keys_of(predicate)[0] + nodes
         rows, places = spread(*order.places(keys, keys))
         return rows, (self.o if forward else self.s)[order.triples[places]]
 
     def neighbours(self, predicate: int, node: int, *, forward: bool) -> Sequence[int]:
-        """The same for one node, of which numpy would make ten times as much work."""
+        """As `steps`, for a single node and without numpy, which would take ten times as long."""
         order = self._by_predicate_subject if forward else self._by_predicate_object
         keys, triples, ends = order.keys.data, order.triples, self.o if forward else self.s
         if predicate not in self._first_keys:
@@ -157,7 +157,7 @@ class TripleIndex:
         return found
 
     def _keys_of(self, predicate: int | Ids) -> tuple[Ids, Ids]:
-        """The lowest and the highest key of a predicate; where it is none, keys that nothing has."""
+        """The lowest and the highest key of a predicate; keys that no triple has if it is no predicate."""
         place = np.searchsorted(self.predicates, predicate)
         is_one = self.predicates[np.minimum(place, len(self.predicates) - 1)] == predicate
         place = np.where(is_one, place, len(self.predicates))
@@ -165,7 +165,7 @@ class TripleIndex:
 
 
 def spread(low: Ids, high: Ids) -> tuple[Ids, Ids]:
-    """All places of some ranges, and for each of them the number of its range."""
+    """The number of the range of each place, and all places of the ranges."""
     if len(low) == 1:
         places = np.arange(low[0], high[0])
         return np.zeros(len(places), np.int64), places

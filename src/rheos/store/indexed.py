@@ -1,4 +1,4 @@
-"""When the default graph has an index: as soon as one would have paid, until the graph changes."""
+"""Decides when to make the index of the default graph: once it would have saved as much as it costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rheos.store.index import TripleIndex
 if TYPE_CHECKING:
     from rheos.store.graphs import StaticGraphs
 
-# What making an index takes, on one core.
+# The time to make an index, on one core.
 SECONDS_PER_TRIPLE = 0.7e-6
 # A larger graph is for Spark.
 MOST_TRIPLES = 5_000_000
@@ -21,9 +21,10 @@ MOST_TRIPLES = 5_000_000
 class Indexed:
     """Makes the index of the default graph.
 
-    An index costs about as much as loading the graph does, so it is not worth it for one query. It is made
-    when the statements that it might have spared have taken as long as making it takes; so whatever comes,
-    at most half of the time is lost. `patience` is that part of the time: with 0 it is there at once.
+    An index costs about as much as loading the graph, so it is not worth it for one query. It is made when
+    the statements that it might have spared have taken as long as it takes to make it. So whatever queries
+    come, at most half of the time is lost. `patience` is a factor on that time: with 0, the index is made at
+    once. It is dropped when the graph changes.
     """
 
     def __init__(self, graphs: StaticGraphs) -> None:
@@ -40,14 +41,14 @@ class Indexed:
         return (self._index is None or self._index[0] != version) and self._pays(version)
 
     def current(self) -> TripleIndex | None:
-        """The index of what the graph holds now, if there is one."""
+        """The index of the graph in its present version, if there is one or it is time to make it."""
         version = self._graphs.version_of(None)
         if self._index is not None and self._index[0] == version:
             return self._index[1]
         if not self._pays(version) or not self._making.acquire(blocking=False):
             return None
         try:
-            self._index = None  # so that there are not two
+            self._index = None  # so that there are never two indexes in memory
             with self._graphs.snapshot() as cursor:
                 index = TripleIndex(tables.arrow(cursor, "default_graph"))
             self._index = version, index
@@ -56,7 +57,7 @@ class Indexed:
             self._making.release()
 
     def missed(self, seconds: float) -> None:
-        """A statement took so long that an index might have spared."""
+        """Note that a statement took so many seconds that an index might have spared."""
         version = self._graphs.version_of(None)
         before = self._missed[1] if self._missed[0] == version else 0.0
         self._missed = version, before + seconds

@@ -1,10 +1,11 @@
-"""Lines of N-Triples and N-Quads: their terms as Arrow arrays.
+"""Lines of N-Triples and N-Quads: reads their terms into Arrow arrays.
 
-Three ways, one result. Most lines of most files have the one plain shape that writers give them: single
-spaces, no comments. They are recognised by one regular expression over the whole column and cut by position,
-without a Python object per line (`clean`). The expression accepts only what is right for certain. The other
-lines go through pyoxigraph all together, which writes them plainly (`_rewrite`), or, if one of them is wrong,
-one by one (`Shape.exact`): then pyoxigraph decides what is valid and says why not.
+There are three ways with the same result. Most lines of most files have the plain shape that programs write:
+single spaces, no comments. They are recognised by one regular expression over the whole column and cut by
+position, without a Python object per line (`clean`). The expression accepts only lines that are certainly
+valid. The other lines are given to pyoxigraph together, which writes them in the plain shape (`_rewrite`). If
+one of them is wrong, they are given to it one by one (`Shape.exact`), and pyoxigraph says which are invalid,
+and why.
 
 Everything here is a pure function of Arrow arrays, so that it runs in a Spark task as well as in the driver.
 """
@@ -27,7 +28,7 @@ from rheos.terms import RDF, XSD_STRING, encode
 Term = str | None
 
 # A part of what RFC 3987 allows. Hosts beyond ASCII, IP literals, user names and private-use characters are
-# right too, and so are uppercase language tags, but they are rare enough for the other ways.
+# valid, too, as are uppercase language tags, but they are so rare that such lines can go the other ways.
 _PATH = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/\x{A0}-\x{D7FF}-]|%[0-9A-Fa-f]{2})"
 _QUERY = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?\x{A0}-\x{D7FF}-]|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"[A-Za-z0-9._~-]+(?::[0-9]{0,5})?"
@@ -43,10 +44,10 @@ TRIPLE = rf"(?:{IRI}|{BLANK}) {IRI} (?:{IRI}|{BLANK}|{LITERAL})"
 _STRING_SUFFIX = f'"^^<{XSD_STRING}>'
 _RESERVED_SUFFIXES = tuple(f'"^^<{RDF}{name}>' for name in ("langString", "dirLangString"))
 
-# What only lines of RDF 1.2 hold, or literals.
+# Marks that only lines of RDF 1.2 contain, or texts of literals.
 _RDF12_MARKS = ("<<(", "--ltr", "--rtl")
 
-# Below this many lines, compiling the expression costs more than parsing each line.
+# Below this number of lines, compiling the expression costs more than parsing each line.
 _FEW = 400
 
 
@@ -55,14 +56,14 @@ class Rdf12Error(ValueError):
 
 
 class Fault(NamedTuple):
-    """A line that cannot be read, by its number from 0 in the array, and why."""
+    """A line that cannot be read: its number in the array, from 0, and the reason."""
 
     line: int
     reason: str
 
 
 class Cut(NamedTuple):
-    """The lines that were plain: their numbers, and one array for each term. The others: their numbers."""
+    """The numbers of the plain lines, an array for each of their terms, and the other lines' numbers."""
 
     lines: Positions
     terms: tuple[pa.Array, ...]
@@ -70,7 +71,7 @@ class Cut(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """All the rows of some lines: the number of the line of each, one array per term, and the faults."""
+    """All rows of some lines: the line number of each row, one array per term, and the faults."""
 
     lines: Positions
     terms: tuple[pa.Array, ...]
@@ -79,10 +80,10 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A kind of line: what its plain form looks like, how many terms it has at most, how to read it exactly.
+    """A kind of line: the expression of its plain form, its greatest number of terms, and its exact reader.
 
-    `exact` takes one line and gives its rows (none for a comment), or raises SyntaxError or Rdf12Error.
-    Terms after the third may be absent. If pyoxigraph knows such lines, `format` says as what.
+    `exact` takes one line and returns its rows (none for a comment), or raises SyntaxError or Rdf12Error.
+    Terms after the third may be absent. `format` is the format of such lines in pyoxigraph, if it has one.
     """
 
     plain: str
@@ -115,7 +116,7 @@ QUADS = Shape(rf"{TRIPLE}(?: {IRI}| {BLANK})?", 4, _quads, ox.RdfFormat.N_QUADS)
 
 
 def exact_term(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> str:
-    """The term in the engine's form, unless RDF 1.1 has no such term."""
+    """The term in the engine's form; Rdf12Error if RDF 1.1 has no such term."""
     if isinstance(term, ox.Triple):
         raise Rdf12Error("triple terms are RDF 1.2; rheos reads RDF 1.1")
     if isinstance(term, ox.Literal) and term.direction is not None:
@@ -124,29 +125,29 @@ def exact_term(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> st
 
 
 def parse(lines: pa.Array, shape: Shape, blank_prefix: str = "") -> Parsed:
-    """The terms of all lines, in their order; `blank_prefix` goes before every blank node's label."""
+    """The terms of all lines, in order; `blank_prefix` is put before the label of every blank node."""
     lines = cutting.as_strings(lines)
     cut = clean(lines, shape) if len(lines) >= _FEW else _nothing_cut(lines, shape)
     return _complete(lines, cut, shape, blank_prefix)
 
 
 def parse_trusted(lines: pa.Array, shape: Shape, blank_prefix: str = "") -> Parsed:
-    """As `parse`, for lines that pyoxigraph has written: they need not be checked again."""
+    """As `parse`, for lines that pyoxigraph has written, which need no check."""
     lines = cutting.as_strings(lines)
     return _complete(lines, clean(lines, shape, trusted=True), shape, blank_prefix)
 
 
 def clean(lines: pa.Array, shape: Shape, *, trusted: bool = False) -> Cut:
-    """Cut the lines that are certainly right.
+    """Cut the lines that are certainly valid.
 
-    `trusted` lines come from pyoxigraph's own writer: they are taken as right unless they may hold something
-    of RDF 1.2, and need not match the plain form.
+    `trusted` lines come from pyoxigraph's own writer. They need not match the plain form, and are valid
+    unless they may contain a term of RDF 1.2.
     """
     lines = cutting.as_strings(lines)
     if trusted:
         mask = cutting.holds_none(lines, _RDF12_MARKS)
     else:
-        # The expression is matched on bytes and lets some broken UTF-8 pass.
+        # The expression works on bytes and accepts some invalid UTF-8, so that is checked before.
         try:
             lines.validate(full=True)
         except pa.ArrowInvalid:
@@ -168,7 +169,7 @@ def clean(lines: pa.Array, shape: Shape, *, trusted: bool = False) -> Cut:
 
 
 def _complete(lines: pa.StringArray, cut: Cut, shape: Shape, blank_prefix: str) -> Parsed:
-    """The rows of the lines that were cut, together with those of the leftover lines."""
+    """The rows of the lines that were cut and of the leftover lines, in the order of the lines."""
     terms, order = cut.terms, cut.lines
     faults: list[Fault] = []
     if len(cut.leftover):
@@ -187,10 +188,10 @@ def _complete(lines: pa.StringArray, cut: Cut, shape: Shape, blank_prefix: str) 
 
 
 def _rewrite(lines: list[bytes], shape: Shape) -> Parsed | None:
-    """The terms of lines that pyoxigraph reads together and writes plainly; None if that is not sure to work.
+    """The terms of lines that pyoxigraph reads together and writes in the plain form; None if it fails.
 
-    A line that begins with a term is a statement at least, or a fault. So if there are as many statements as
-    such lines and no fault, they belong to these lines in turn.
+    Every line that begins with a term has at least one statement, or is a fault. So if there is no fault, and
+    there are as many statements as such lines, each line has exactly one of them, in order.
     """
     if shape.format is None or len(lines) < _FEW:
         return None
@@ -207,7 +208,7 @@ def _rewrite(lines: list[bytes], shape: Shape) -> Parsed | None:
 
 
 def _one_by_one(lines: list[bytes], shape: Shape) -> Parsed:
-    """The terms of lines that may be wrong, each read for itself."""
+    """The terms of lines that may be invalid, each read separately."""
     numbers: list[int] = []
     rows: list[tuple[Term, ...]] = []
     faults: list[Fault] = []
@@ -225,7 +226,7 @@ def _one_by_one(lines: list[bytes], shape: Shape) -> Parsed:
 
 
 def reason_of(error: Exception) -> str:
-    """Why pyoxigraph refused, in one line and without the place, which is told apart from it."""
+    """The reason why pyoxigraph refused a text, in one line and without the position."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     head, colon, tail = text.partition(": ")
     if colon and head.startswith(("Parser error", "error at")):

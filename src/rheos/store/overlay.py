@@ -1,4 +1,4 @@
-"""Named graphs beside the static ones, for one query: nobody else sees them."""
+"""Overlays: named graphs beside the static graphs for a single query; no other query sees them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _QUADS = pa.schema([(name, pa.string()) for name in "gspo"])
 
-# What a cursor has for itself is found before the tables of the database, which are named in full here.
+# Temporary tables and views of a cursor hide the tables of the database, which so have full names here.
 _SHOWN = (
     "CREATE TEMP TABLE beside AS SELECT g, s, p, o FROM given_quads",
     "CREATE TEMP TABLE beside_names AS SELECT g FROM given_names",
@@ -31,7 +31,10 @@ _SHOWN = (
 
 
 class Overlay:
-    """The static graphs, and others (s, p, o) by their IRIs. One of these hides a static one of its name."""
+    """The static graphs and further named graphs: tables (s, p, o) by their IRIs.
+
+    A further graph hides a static graph of the same name.
+    """
 
     def __init__(self, graphs: StaticGraphs, beside: Mapping[str, pa.Table]) -> None:
         self._graphs = graphs
@@ -50,12 +53,12 @@ class Overlay:
 
     @property
     def entailments(self) -> Entailments:
-        """Those of the static graphs: what is beside them is as it was said."""
+        """The entailments of the static graphs; the further graphs have no entailed triples."""
         return self._graphs.entailments
 
     @property
     def indexed(self) -> None:
-        """There is no index of what is here for one query."""
+        """Always None: there is no index for the graphs of a single query."""
 
     @property
     def commits(self) -> int:

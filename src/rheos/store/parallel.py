@@ -1,9 +1,9 @@
-"""Large N-Triples and N-Quads files as a persisted Spark DataFrame of their quads.
+"""Reads large N-Triples and N-Quads files into a persisted Spark DataFrame of their quads.
 
-The files are split, read, parsed and kept by the tasks of Spark; nothing that grows with them passes through
-the driver. On a cluster the executors must reach the files under the same path as the driver does. The tasks
-open the files themselves: so names and packing do not matter, a fault has its line, and it takes a tenth less
-processor time than Spark's text reader, which would hand them every line through the JVM.
+Spark's tasks split, read, parse and keep the files; only counts and faults come to the driver. On a cluster,
+the executors must reach the files under the same path as the driver. The tasks open the files themselves: so
+file names and compression do not matter, a fault has its line number, and it takes a tenth less processor
+time than Spark's text reader, which passes every line through the JVM.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rheos.store.views import without
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# So much text is one task's share, and so much makes one partition of the kept data.
+# The amount of text that is one task's share, and the amount for one partition of the DataFrame.
 _SHARE_BYTES = 64 << 20
 _PARTITION_BYTES = 128 << 20
 
@@ -35,7 +35,7 @@ _COLUMNS = "g STRING, s STRING, p STRING, o STRING"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The lines of a document that begin at one of the bytes from `start` to before `end`."""
+    """The lines of a document that begin at a byte from `start` up to `end`, `end` excluded."""
 
     document: Document
     blank_prefix: str
@@ -44,7 +44,7 @@ class Part:
 
 
 def divide(documents: Sequence[Document]) -> tuple[list[Document], list[Document]]:
-    """The documents that tasks can read in parts (files whose lines stand for themselves), and the others."""
+    """The documents that tasks can read in parts (files of N-Triples or N-Quads), and the others."""
     large: list[Document] = []
     others: list[Document] = []
     for document in documents:
@@ -60,16 +60,16 @@ def read_parallel(
     graph: str | None = None,
     known: Sequence[DataFrame] = (),
 ) -> tuple[DataFrame, int]:
-    """The distinct quads of the documents, persisted, without those known, and their number.
+    """The distinct quads of the documents without the known ones, persisted, and their number.
 
-    The quads of the default graph get `graph`, if it is given. LoadError if anything cannot be read.
+    Quads of the default graph go into `graph`, if it is given. LoadError if a document cannot be read.
     """
     from pyspark.errors import PySparkException
     from pyspark.storagelevel import StorageLevel
 
     shares = tuple(_shares(documents, blank_prefix))
     tasks = spark.range(0, len(shares), 1, len(shares))
-    # Kept by subject, the joins around one subject need no exchange.
+    # Partitions are by subject, so that joins around one subject need no exchange.
     partitions = max(
         spark.sparkContext.defaultParallelism,
         sum(document.bytes_about for document in documents) // _PARTITION_BYTES,
@@ -79,7 +79,8 @@ def read_parallel(
         quads = without(quads, frame)
     quads = quads.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        # A fault travels as a row without a subject. One job fills the cache, counts, and finds the first.
+        # A fault is a row without a subject. One job fills the cache, counts the quads, and finds the first
+        # fault.
         row = quads.selectExpr("count(s)", "min(CASE WHEN s IS NULL THEN (g, p, o) END)").collect()[0]
     except PySparkException as error:
         quads.unpersist()
@@ -94,7 +95,7 @@ def read_parallel(
 
 @dataclass(frozen=True, slots=True)
 class ReadShares:
-    """What a task does: the numbers of shares in, the quads of their parts out."""
+    """The function of a task: the numbers of shares come in, the quads of their parts go out."""
 
     shares: tuple[tuple[Part, ...], ...]
     graph: str | None
@@ -130,7 +131,7 @@ def _shares(documents: Sequence[Document], blank_prefix: str) -> Iterator[tuple[
     size = 0
     for number, document in enumerate(documents):
         length = document.bytes_stored
-        # Packed text cannot be entered in the middle.
+        # A compressed file can only be read from its beginning.
         step = length if document.is_gzip else _SHARE_BYTES
         for start in range(0, max(length, 1), max(step, 1)):
             end = min(start + step, length)
@@ -144,7 +145,7 @@ def _shares(documents: Sequence[Document], blank_prefix: str) -> Iterator[tuple[
 
 
 def _pieces_of(part: Part) -> Iterator[pa.StringArray]:
-    """The lines of a part. One that begins before the start belongs to the part before."""
+    """The lines of a part. A line that begins before the start belongs to the part before."""
     with part.document.open() as text:
         if part.document.is_gzip:
             yield from pieces(text)
@@ -164,14 +165,17 @@ def _pieces_of(part: Part) -> Iterator[pa.StringArray]:
 
 
 def _fault_row(part: Part, reason: str, line: int | None) -> pa.RecordBatch:
-    """A fault as a row: its document, its place, written so that the first is the least, and the reason."""
+    """A fault as a row: its document, its place as a text that sorts like the place, and the reason."""
     place = "" if line is None else f"{part.start:020} {line:020}"
     row = {"g": part.document.name, "s": None, "p": place, "o": reason}
     return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
 
 def _load_error(documents: Sequence[Document], name: str, where: str, reason: str) -> LoadError:
-    """The error for a fault: a task knows the line within its part, the lines before that are counted now."""
+    """The error for a fault.
+
+    A task knows only the line within its part; the lines before it are counted now.
+    """
     if not where:
         return LoadError(reason, name)
     start, line = map(int, where.split())
@@ -185,6 +189,6 @@ def _load_error(documents: Sequence[Document], name: str, where: str, reason: st
                 block = text.read(min(PIECE_BYTES, start - place))
                 place += len(block)
                 before += block.count(b"\n")
-            # A line that is under way belongs to the part before.
+            # A line that has begun before the start belongs to the part before.
             before += not block.endswith(b"\n")
     return LoadError(reason, name, before + line + 1)

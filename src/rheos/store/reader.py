@@ -19,15 +19,15 @@ from rheos.store.documents import Document
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("g", "s", "p", "o")])
 
-# Pieces that fit the cache of one core: 0.47 s for a million lines, against 0.74 s in pieces of 64 MiB.
+# Pieces that fit into the cache of one core: 0.47 s for a million lines, not 0.74 s as in pieces of 64 MiB.
 PIECE_BYTES = 1 << 21
 _PIECE_QUADS = 20_000
 
 
 def read(document: Document, blank_prefix: str = "") -> Iterator[pa.RecordBatch]:
-    """All quads of the document, blank nodes renamed with the prefix; LoadError at the first thing wrong.
+    """All quads of the document, with a prefix for blank nodes; LoadError at the first fault.
 
-    Nothing may be kept of what was yielded before an error.
+    After an error, the caller must not use the batches that came before it.
     """
     with document.open() as text:
         if formats.is_lines(document.format):
@@ -53,7 +53,7 @@ def pieces(text: IO[bytes], size: int = PIECE_BYTES) -> Iterator[pa.StringArray]
 
 
 def batch(terms: tuple[pa.Array, ...]) -> pa.RecordBatch:
-    """The terms of parsed lines (s, p, o and maybe g) in the order of the schema."""
+    """The terms of parsed lines (s, p, o and perhaps g) in the order of the schema."""
     graph = terms[3] if len(terms) > 3 else pa.nulls(len(terms[0]), pa.string())
     return pa.record_batch([graph, *terms[:3]], schema=SCHEMA)
 
@@ -71,10 +71,10 @@ def _read_lines(document: Document, text: IO[bytes], blank_prefix: str) -> Itera
 
 
 def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Iterator[pa.RecordBatch]:
-    """Through pyoxigraph's parser and back through its N-Quads writer.
+    """Reads a document by pyoxigraph's parser, and then the lines of its N-Quads writer.
 
-    A chunk of quads written as lines and cut by `lines.clean` is quicker than asking each quad for its terms:
-    3 s of processor time against 5.5 s for a million triples of Turtle (busy machine, medians of four).
+    To write a chunk of quads as lines and cut these (`lines.clean`) is quicker than to ask each quad for its
+    terms: 3 s of processor time, not 5.5 s, for a million triples of Turtle (busy machine, medians of four).
     """
     try:
         quads = ox.parse(text, document.format, base_iri=document.base)
@@ -92,13 +92,15 @@ def _read_whole(document: Document, text: IO[bytes], blank_prefix: str) -> Itera
 
 
 def _in_order(terms: pa.Array, prefix: str, labels: dict[str, str]) -> pa.Array:
-    """Terms in which blank nodes without a label are numbered in the order in which they come. pyoxigraph
-    gives them other labels each time, but a document that is read again must have the same ones."""
+    """Terms in which blank nodes that had no label are numbered in their order.
+
+    pyoxigraph gives them other labels each time, but a document that is read again must have the same labels.
+    """
     pattern = f"^_:{re.escape(prefix)}[a-f][0-9a-f]{{20,31}}$"
     found = pc.fill_null(pc.match_substring_regex(terms, pattern), False)
     if not found.true_count:
         return terms
-    # No label in a text begins with this sign.
+    # No label in a document begins with a hyphen.
     new = [labels.setdefault(label, f"_:{prefix}-{len(labels)}") for label in terms.filter(found).to_pylist()]
     return pc.replace_with_mask(terms, found, pa.array(new, terms.type))
 
@@ -113,8 +115,11 @@ def _reason(error: SyntaxError, document: Document) -> str:
 
 
 def _check_well_formed(document: Document, text: IO[bytes]) -> None:
-    """pyoxigraph accepts an XML file that is cut off, so a plain XML parser reads it first, as UTF-8: that is
-    the one encoding that both know, whatever else the system has."""
+    """Raise a LoadError if a document is not well-formed XML in UTF-8.
+
+    An XML parser reads it first, because pyoxigraph accepts files that are cut off. UTF-8 is the only
+    encoding that both parsers support on every system.
+    """
 
     def check_encoding(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() != "utf-8":
@@ -132,7 +137,7 @@ def _check_well_formed(document: Document, text: IO[bytes]) -> None:
 
 
 class _LineFeed:
-    """A stream that hands out one line at a time, and so knows how far its reader came."""
+    """A stream that returns one line at a time, so that it knows which line its reader has reached."""
 
     def __init__(self, text: IO[bytes]) -> None:
         self.text = text
@@ -149,7 +154,7 @@ class _LineFeed:
 
 
 def _line_of_error(document: Document) -> int | None:
-    """The line of the first fault, where pyoxigraph does not say: when it is fed line by line, it shows."""
+    """The line of the first fault, if pyoxigraph does not say it: the document is read again line by line."""
     with document.open() as text:
         feed = _LineFeed(text)
         try:

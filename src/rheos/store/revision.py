@@ -1,7 +1,7 @@
-"""A change of the static graphs under way, which all readers see in one step.
+"""Revisions: a revision is a change of the static graphs in progress, which readers later see in one step.
 
-What it has done so far is seen through the revision itself, by the queries that are a part of the change, and
-by nobody else before it is done. `StaticGraphs.revise` makes it and brings it to its end.
+Only queries that are part of the change read through the revision and see what it has done so far. All other
+readers see the change when it is committed. `StaticGraphs.revise` makes a revision and commits it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is to be added: quads that were read, and large files for Spark to read, whose blank nodes get the
-    prefix and whose default graph is `graph`. That graph is known afterwards, also if nothing is in it."""
+    """Documents to be added: quads that were read, and large files that Spark will read.
+
+    Blank nodes of large files get the prefix. What a document has in its default graph goes into `graph`, if
+    that is given; this graph is created even if it stays empty.
+    """
 
     rows: pa.Table
     graph: str | None
@@ -43,8 +46,10 @@ class Reading:
 
 
 class Revision:
-    """The graphs in a transaction. Methods that change something say how many triples went and came; a
-    graph is named by its term, the default graph by None."""
+    """The graphs in a transaction. A graph is named by its term, the default graph by None.
+
+    Methods that change triples return how many were removed and added.
+    """
 
     def __init__(
         self,
@@ -62,18 +67,18 @@ class Revision:
         self._copies: list[Copy] | None = None
         self._came = Statistics()
         self.large = large
-        self.changes: list[Change] = []  # all that was done, in order
+        self.changes: list[Change] = []  # all changes so far, in order
 
     # --- what queries read -------------------------------------------------------------------------
 
     @property
     def changed(self) -> set[str | None]:
-        """The graphs that are not what they were."""
+        """The graphs that have changed, were created, or were dropped."""
         return self._writer.changed
 
     @property
     def touched(self) -> bool:
-        """Whether anything is stored otherwise than before."""
+        """Whether the data changed, or moved from Spark to DuckDB."""
         return self._moved or bool(self.changed)
 
     @property
@@ -86,10 +91,10 @@ class Revision:
 
     @property
     def statistics(self) -> Statistics:
-        """Counts for the optimiser: those from before the change, and what came since then.
+        """Counts for the optimiser: those from before the change, plus those of added quads.
 
-        What went is still in them: it is enough that no predicate is missing. To count 2 M triples again took
-        each operation 0.15 s of processor time.
+        Removed quads are still counted, because it is enough that no predicate is missing. To count 2 M
+        triples again took 0.15 s of processor time for each operation.
         """
         return self._graphs.statistics.plus(self._came.predicates)
 
@@ -100,8 +105,11 @@ class Revision:
         yield self._writer.cursor
 
     def views(self, spark: SparkSession) -> SparkSession:
-        """A session that has the tables as views: a sibling of the given one when something has changed, so
-        that queries from elsewhere do not see it yet."""
+        """A session that has the tables as views.
+
+        Once something has changed, that is a sibling of the given session, so that other queries do not see
+        the change yet.
+        """
         if not self.touched:
             return self._graphs.views(spark)
         if self._sibling is None:
@@ -112,23 +120,23 @@ class Revision:
 
     @property
     def entailments(self) -> Entailments:
-        """Those of the graphs before the change: updates look at what is there, not at what is entailed."""
+        """The entailments of the graphs before the change: updates read only what is stored, not entailed."""
         return self._graphs.entailments
 
     @property
     def indexed(self) -> None:
-        """There is no index of what is not committed."""
+        """Always None: there is no index of data that is not committed."""
 
     @property
     def commits(self) -> int:
         return 0
 
     def has(self, graph: str | None) -> bool:
-        """Whether there is such a graph; it may be empty."""
+        """Whether a graph exists; it may be empty."""
         return graph is None or self._writer.has(graph) or graph in self.large.graphs
 
     def blank_prefix(self) -> str:
-        """What the labels of new blank nodes begin with: never the same twice, and no loaded node's."""
+        """A new prefix for the labels of blank nodes: no other call and no loaded file has the same."""
         return f"u{next(self._numbers)}_"
 
     # --- changes -----------------------------------------------------------------------------------
@@ -140,10 +148,10 @@ class Revision:
         insert: pa.Table | None = None,
         graph_names: Sequence[str] = (),
     ) -> int:
-        """Take quads away, then add others, then make graphs known."""
+        """Remove quads, then add others, then create graphs."""
         changed = 0
         if delete is not None and insert is not None and delete.num_rows and insert.num_rows:
-            # What goes and comes again has not changed.
+            # A quad that is removed and added again has not changed.
             delete = self._writer.without(delete, insert)
         if delete is not None:
             self._note("delete", delete)
@@ -158,7 +166,7 @@ class Revision:
         return changed
 
     def again(self, change: Change) -> None:
-        """Do what was done before."""
+        """Repeat a change that was recorded."""
         graphs = change.rows["g"].to_pylist() if change.kind not in ("delete", "insert") else []
         match change.kind:
             case "delete":
@@ -176,7 +184,7 @@ class Revision:
                 self.drop_named()
 
     def add(self, reading: Reading) -> int:
-        """Add what was read of documents."""
+        """Add documents; returns how many triples are new."""
         added = 0
         if reading.session is not None:
             part, added = self._read_parallel(reading, reading.session)
@@ -188,46 +196,46 @@ class Revision:
         return added + self.change(insert=reading.rows, graph_names=graph_names)
 
     def clear(self, graph: str | None) -> int:
-        """Take away all triples of a graph."""
+        """Remove all triples of a graph."""
         self.changes.append(Change.of_graphs("clear", [graph]))
         return self._whole().clear(graph)
 
     def clear_named(self) -> int:
-        """Take away all triples of all named graphs."""
+        """Remove all triples of all named graphs."""
         self.changes.append(Change.of_graphs("clear named", [None]))
         return self._whole().clear_named()
 
     def drop(self, graph: str | None) -> int:
-        """Forget a graph and its triples; the default graph is only emptied."""
+        """Drop a graph; the default graph is only emptied."""
         if graph is None:
             return self.clear(None)
         self.changes.append(Change.of_graphs("drop", [graph]))
         return self._whole().drop(graph)
 
     def drop_named(self) -> int:
-        """Forget all named graphs and their triples."""
+        """Drop all named graphs."""
         self.changes.append(Change.of_graphs("drop named", [None]))
         return self._whole().drop_named()
 
     def drop_all(self) -> int:
-        """Forget everything."""
+        """Drop all graphs."""
         gone = self.large.size
         self.changed.update(self.large.graphs)
         self._keep(Large())
-        self._moved = True  # a new version in any case: who clears wants to begin anew
+        self._moved = True  # dropping everything gives a new version even if there was nothing
         return gone + self.drop_named() + self.clear(None)
 
     def copy(self, source: str | None, target: str | None, *, replace: bool) -> int:
-        """Add the triples of a graph to another one, or replace the other's by them."""
+        """Add the triples of the source to the target, or replace the triples of the target by them."""
         writer = self._whole()
         delete = writer.triples(target, target) if replace else None
         insert = writer.triples(source, target)
         return self.change(delete=delete, insert=insert, graph_names=[] if target is None else [target])
 
     def bring_in(self) -> None:
-        """Move what Spark keeps to DuckDB."""
+        """Move the quads that Spark keeps to DuckDB."""
         if self.large:
-            writer = Writer(self._writer.cursor)  # another one: no graph has changed by this
+            writer = Writer(self._writer.cursor)  # a writer of its own, because no graph changes by this
             for rows in self.large.batches():
                 writer.insert(rows)
             self._keep(Large())
@@ -241,7 +249,7 @@ class Revision:
         self.changes.append(Change(kind, rows.select(["g", "s", "p", "o"])))
 
     def _whole(self) -> Writer:
-        """The writer, for a change of graphs as wholes, once all the data is in DuckDB."""
+        """The writer for a change of whole graphs; all data is moved to DuckDB first."""
         self.bring_in()
         self._forget_copies()
         return self._writer
@@ -256,7 +264,7 @@ class Revision:
             graphs = pc.unique(gone["g"]).to_pylist()
             self._keep(self.large.minus(gone))
             self.changed.update(graphs)
-            # A graph stays known when nothing is left of it.
+            # A graph continues to exist when it has no triples left.
             self._writer.create([graph for graph in graphs if graph is not None])
         return int(gone.num_rows)
 
@@ -265,7 +273,7 @@ class Revision:
         old.release(large, self._before)
 
     def _read_parallel(self, reading: Reading, spark: SparkSession) -> tuple[DataFrame, int]:
-        """The quads of the large files that are not known yet, and their number."""
+        """The quads of the large files that are not stored yet, and their number."""
         copies = []
         known = [self.large.frame] if self.large else []
         if tables.size(self._writer.cursor):
@@ -278,6 +286,6 @@ class Revision:
 
 
 def counts_of(rows: pa.Table) -> dict[str, PredicateCount]:
-    """The most that quads can add to the counts of their predicates."""
+    """The most that new quads can add to the counts of their predicates."""
     found = pc.value_counts(rows["p"]).to_pylist()
     return {row["values"]: PredicateCount(*[row["counts"]] * 3) for row in found}

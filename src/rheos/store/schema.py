@@ -1,9 +1,9 @@
-"""The closure of a schema: what sub-classes, sub-properties, domains and ranges entail of one another, and
-what any one triple entails by them.
+"""Closures of schemas: what a schema's triples entail of one another, and what other triples entail by them.
 
-Rules 2, 3, 7 and 9 of RDFS each take one triple that is not part of the schema. So what a triple entails
-depends on its predicate and, if that is rdf:type, on its class: a table of *derivations* says it for all
-predicates and classes of the schema, and to find what triples entail is a join with it.
+A schema has sub-classes, sub-properties, domains and ranges. Rules 2, 3, 7 and 9 of RDFS each take one triple
+that is not part of the schema. So the triples that a triple entails depend on its predicate and, if that is
+rdf:type, on its class. A table of *derivations* has them for all predicates and classes of the schema, and a
+join with this table gives all entailed triples.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SCHEMA = (SUB_CLASS, SUB_PROPERTY, DOMAIN, RANGE)
 
 TRIPLES = pa.schema([(name, pa.string()) for name in "spo"])
 
-# The triples of a graph that have one of these predicates.
+# A function that returns the triples of a graph that have one of the given predicates.
 Ask = Callable[[tuple[str, ...]], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What a schema says: its triples with all that they entail of one another (s, p, o), and derivations.
+    """The triples of a schema with all triples of a schema that they entail (s, p, o), and the derivations.
 
-    A derivation (p, o, s2, p2, o2, bare) says that a triple with the predicate p and the object o, or with
-    any object where o is empty, entails the triple (s2, p2, o2), in which its own subject and object are
-    marked; only if its object is no literal, where that is `bare`.
+    A derivation (p, o, s2, p2, o2, bare) says: a triple with the predicate p and the object o (any object, if
+    o is empty) entails the triple (s2, p2, o2). There, the marks SUBJECT and OBJECT stand for the subject and
+    the object of the first triple. If `bare`, that holds only if this object is not a literal.
     """
 
     triples: pa.Table
@@ -54,11 +54,12 @@ def closure_of(ask: Ask) -> Closure:
         connection.execute("CREATE TABLE schema (s VARCHAR, p VARCHAR, o VARCHAR)")
         _add(connection, schema)
         while True:
-            # A step at a time: to follow what is closed already would find everything many times.
+            # The recursion follows only the edges from before this round: to follow the edges that it adds
+            # would find every result many times.
             connection.execute("CREATE OR REPLACE TABLE steps AS FROM schema")
             connection.execute(_TRANSITIVE)
             connection.execute(f"CREATE OR REPLACE TABLE derivations AS {_DERIVATIONS}")
-            # Where a property is part of those of the schema, other triples say something about it, too.
+            # If some property is a sub-property of, say, rdfs:subClassOf, its triples are part of the schema.
             sources = connection.execute(
                 "SELECT DISTINCT p FROM derivations WHERE list_contains($1, p2) ORDER BY p", [list(SCHEMA)]
             ).fetchall()
@@ -81,13 +82,13 @@ def closure_of(ask: Ask) -> Closure:
 
 
 def restricted(derivations: pa.Table, patterns: Sequence[TriplePattern]) -> pa.Table:
-    """Those derivations whose triples one of the patterns could match."""
+    """The derivations whose triples can match one of the patterns."""
     kept = pa.array(np.zeros(len(derivations), bool))
     for pattern in patterns:
         fits = pa.array(np.ones(len(derivations), bool))
         for name, term in zip(("s2", "p2", "o2"), pattern.terms, strict=True):
             if isinstance(term, Constant):
-                # What is marked can be any term.
+                # A mark can stand for any term.
                 values = pa.array([term.term, SUBJECT, OBJECT])
                 fits = pc.and_(fits, pc.is_in(derivations[name], value_set=values))
         kept = pc.or_(kept, fits)
@@ -97,7 +98,7 @@ def restricted(derivations: pa.Table, patterns: Sequence[TriplePattern]) -> pa.T
 def could_entail(
     template: Sequence[TriplePattern], derivations: pa.Table, patterns: Sequence[TriplePattern]
 ) -> bool:
-    """Whether a triple of a template could entail one that a pattern matches."""
+    """Whether a triple of a template can entail a triple that a pattern matches."""
     found = restricted(derivations, patterns)
     for triple in template:
         fits = pa.array(np.ones(len(found), bool))

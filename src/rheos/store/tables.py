@@ -1,4 +1,4 @@
-"""The static graphs in DuckDB: SQL tables of quads, without duplicates.
+"""The static graphs in DuckDB: tables of quads without duplicates.
 
 default_graph(s, p, o)    named_graphs(g, s, p, o)    graph_names(g)
 """
@@ -27,7 +27,7 @@ CREATE TABLE named_graphs (g VARCHAR NOT NULL, s VARCHAR NOT NULL, p VARCHAR NOT
 CREATE TABLE graph_names (g VARCHAR NOT NULL);
 """
 
-# In plain SQL, so that Spark takes it too.
+# In SQL that Spark accepts, too.
 COUNTS = """
 SELECT p, count(*), approx_count_distinct(s), approx_count_distinct(o)
 FROM (SELECT s, p, o FROM default_graph UNION ALL SELECT s, p, o FROM named_graphs) AS t GROUP BY p
@@ -35,7 +35,10 @@ FROM (SELECT s, p, o FROM default_graph UNION ALL SELECT s, p, o FROM named_grap
 
 
 class Tables:
-    """One writer at a time, and `StaticGraphs` sees to that; readers see all of a change or nothing."""
+    """The database with the tables. Readers see all of a change or nothing.
+
+    There must be only one writer at a time; `StaticGraphs` takes care of that.
+    """
 
     def __init__(self) -> None:
         settings: dict[str, Any] = {
@@ -48,14 +51,14 @@ class Tables:
 
     @contextmanager
     def snapshot(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor that sees all tables as they are now, whatever is written meanwhile."""
+        """A cursor that sees all tables as they are now, whatever others write meanwhile."""
         with self.connection.cursor() as cursor:
             cursor.begin()
             yield cursor
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor whose changes others see when the block has ended; after an error there are none."""
+        """A cursor whose changes others see after the block; an error in the block undoes them."""
         with self.connection.cursor() as cursor:
             cursor.begin()
             try:
@@ -67,12 +70,12 @@ class Tables:
 
     def close(self) -> None:
         self.connection.close()
-        with suppress(OSError):  # it is not there, or other tables of this process use it
+        with suppress(OSError):  # the folder does not exist, or other tables of this process use it
             spill_folder().rmdir()
 
 
 def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A database of its own with these tables, as `arrow` gave them; others than ours are made for them."""
+    """A new database with these tables, as `arrow` gave them, and with the tables of static graphs."""
     connection = duckdb.connect(":memory:")
     connection.execute(_CREATE)
     macros.define(connection)
@@ -85,12 +88,12 @@ def filled(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
 
 
 def arrow(cursor: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
-    """The rows of one of the tables."""
+    """The rows of a table."""
     return cursor.sql(f"FROM {name}").to_arrow_table()
 
 
 def write_parquet(cursor: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
-    """One of the tables as a file, sorted so that the triples of a predicate lie together."""
+    """Write a table to a file, sorted so that the triples of a predicate are next to each other."""
     order = "p, s" if name == "default_graph" else "p, g, s"
     target = str(path).replace("'", "''")
     cursor.execute(
@@ -99,12 +102,12 @@ def write_parquet(cursor: duckdb.DuckDBPyConnection, name: str, path: Path) -> N
 
 
 def count(cursor: duckdb.DuckDBPyConnection, name: str) -> int:
-    """How many rows one of the tables has."""
+    """The number of rows of a table."""
     return number(cursor, f"SELECT count(*) FROM {name}")
 
 
 def size(cursor: duckdb.DuckDBPyConnection) -> int:
-    """How many triples there are in all graphs."""
+    """The number of triples in all graphs."""
     return count(cursor, "default_graph") + count(cursor, "named_graphs")
 
 
@@ -118,7 +121,7 @@ def predicate_counts(cursor: duckdb.DuckDBPyConnection) -> dict[str, PredicateCo
 
 
 def number(cursor: duckdb.DuckDBPyConnection, sql: str, *values: str) -> int:
-    """The one number that a statement gives."""
-    # All rows: DuckDB does nothing else with the cursor until the last one has been fetched.
+    """The single number that a statement returns."""
+    # All rows are fetched, because DuckDB does nothing else with the cursor before.
     ((found,),) = cursor.execute(sql, list(values)).fetchall()
     return int(found)

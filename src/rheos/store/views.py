@@ -1,4 +1,4 @@
-"""The static graphs in Spark: quads that Spark keeps, and tables of DuckDB shown to Spark as views."""
+"""The static graphs in Spark: quads that Spark keeps, and tables of DuckDB as views of a session."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from rheos.store.tables import NAMES, Tables, arrow, count, write_parquet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Up to so many rows, one partition and no file: a join of three patterns over 1,000 or 10,000 triples took
-# about half the processor time that it takes from Parquet; from 30,000 on there was no gain.
+# Up to this number of rows, a table is one partition without a file: a join of three patterns over 1,000 or
+# 10,000 triples took about half the processor time that it takes from Parquet; from 30,000 on there was no
+# gain.
 _SMALL_ROWS = 20_000
 
-# What is brought to the driver at once.
+# The number of rows that the driver fetches at once, about.
 _BATCH_ROWS = 2_000_000
 
 _COLUMNS = {
@@ -37,8 +38,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """Quads (g, s, p, o) that Spark keeps, in persisted parts that have no quad in common; and the graphs
-    that they are, or were, in (None: the default graph)."""
+    """Quads (g, s, p, o) that Spark keeps, in persisted parts that have no quad in common.
+
+    `graphs` are the graphs that have, or had, some of these quads (None: the default graph).
+    """
 
     parts: tuple[DataFrame, ...] = ()
     size: int = 0
@@ -49,18 +52,18 @@ class Large:
 
     @property
     def frame(self) -> DataFrame:
-        """All parts as one; there must be some."""
+        """All parts as one DataFrame; there must be at least one part."""
         return reduce(lambda left, right: left.union(right), self.parts)
 
     def plus(self, part: DataFrame, count: int, graphs: Set[str | None]) -> Large:
-        """With persisted quads, so many, of these graphs, that are in no other part."""
+        """These quads and a further persisted part, with `count` quads of these graphs, all new."""
         if count:
             return Large((*self.parts, part), self.size + count, self.graphs | graphs)
         part.unpersist()
         return self
 
     def minus(self, rows: pa.Table) -> Large:
-        """Without some quads: in parts of its own, these stay as they are."""
+        """These quads without some others. The result has parts of its own; this object does not change."""
         from pyspark.storagelevel import StorageLevel
 
         rest = Large()
@@ -71,11 +74,11 @@ class Large:
         return rest
 
     def known(self, rows: pa.Table) -> pa.Table:
-        """Those of the rows that are kept here, each once."""
+        """The rows that are among these quads, without duplicates."""
         return self._compared(rows, "left_semi")
 
     def unknown(self, rows: pa.Table) -> pa.Table:
-        """Those of the rows that are not kept here, each once."""
+        """The rows that are not among these quads, without duplicates."""
         return self._compared(rows, "left_anti")
 
     def _compared(self, rows: pa.Table, how: str) -> pa.Table:
@@ -86,7 +89,7 @@ class Large:
         return compared(given, frame, how).toArrow().cast(SCHEMA)
 
     def batches(self) -> Iterator[pa.Table]:
-        """All quads, so many at a time as the driver can hold."""
+        """All quads, in tables of a size that the driver can hold."""
         from pyspark.sql import functions as f
 
         groups = self.size // _BATCH_ROWS + 1
@@ -106,13 +109,13 @@ class Large:
         return {row[0]: PredicateCount(*row[1:]) for row in counted.collect()}
 
     def release(self, *others: Large) -> None:
-        """Let Spark forget the parts that none of the others has."""
+        """Unpersist the parts that none of the others has."""
         kept = {id(part) for other in others for part in other.parts}
         release([Copy(part, part.unpersist) for part in self.parts if id(part) not in kept])
 
 
 class Views:
-    """What of DuckDB each session has been shown, and in which version."""
+    """The views of each session on the tables of DuckDB, and the version that they show."""
 
     def __init__(self) -> None:
         self._shown: dict[int, tuple[SparkSession, int, list[Copy]]] = {}
@@ -120,7 +123,7 @@ class Views:
         self._refreshing = threading.Lock()
 
     def refresh(self, spark: SparkSession, version: int, tables: Tables, large: Large) -> None:
-        """Make the views of a session; does nothing if it has this version."""
+        """Make the views of a session; does nothing if they show this version already."""
         with self._refreshing:
             self._refresh(spark, version, tables, large)
 
@@ -131,7 +134,7 @@ class Views:
         with tables.snapshot() as cursor:
             copies = show(spark, cursor, large)
         self._shown[id(spark)] = spark, version, copies
-        # A query may still be reading the version before, but hardly the one before that.
+        # A query may still read the version before this one, but hardly the one before that.
         release(self._retired)
         self._retired = known[2] if known is not None else []
 
@@ -145,14 +148,14 @@ class Views:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A table of DuckDB in Spark, and what to do when it is no longer needed."""
+    """A table of DuckDB as a DataFrame, and a function to call when it is no longer needed."""
 
     frame: DataFrame
     release: Callable[[], object] = lambda: None
 
 
 def show(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, large: Large) -> list[Copy]:
-    """Make the tables that a cursor sees, and what Spark keeps, the views of a session."""
+    """Make views in a session of the tables that a cursor sees together with the quads that Spark keeps."""
     copies = [copy_to(spark, cursor, name) for name in NAMES]
     for name, copy in zip(NAMES, copies, strict=True):
         frame = _together(copy.frame, large.frame, name) if large else copy.frame
@@ -161,12 +164,12 @@ def show(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, large: Large) -
 
 
 def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -> Copy:
-    """A table of DuckDB in Spark.
+    """A copy of a table of DuckDB in Spark.
 
-    Where Spark runs on this machine, a large one goes through a Parquet file that is sorted for patterns with
-    a known predicate. With 200,000 triples, copying and a first join of three patterns took 1.5 s of
-    processor time and every further one 0.8 s; through Arrow and Spark's cache it was 4.2 s
-    and 2.6 s (busy machine, both in turn, medians of four).
+    If Spark runs on this machine, a large table is copied through a Parquet file, which is sorted for
+    patterns with a known predicate. With 200,000 triples, the copy and a first join of three patterns took
+    1.5 s of processor time, and every further join 0.8 s. Through Arrow and Spark's cache it was 4.2 s and
+    2.6 s (busy machine, both in turn, medians of four).
     """
     rows = count(cursor, name)
     if not rows:
@@ -178,7 +181,7 @@ def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -
         path = Path(folder.name, f"{name}.parquet")
         write_parquet(cursor, name, path)
         return Copy(spark.read.parquet(f"file:{path}"), folder.cleanup)
-    # By subject, so that the joins around one subject need no exchange.
+    # Partitions are by subject, so that joins around one subject need no exchange.
     partitions = spark.sparkContext.defaultParallelism
     kept = spark.createDataFrame(arrow(cursor, name)).repartition(partitions, "s").persist()
     return Copy(kept, kept.unpersist)
@@ -186,13 +189,13 @@ def copy_to(spark: SparkSession, cursor: duckdb.DuckDBPyConnection, name: str) -
 
 def release(copies: Sequence[Copy]) -> None:
     for copy in copies:
-        # Spark may have been stopped before, and then there is nothing left to do.
+        # If Spark was stopped before, there is nothing left to do.
         with suppress(Exception):
             copy.release()
 
 
 def quads_of(default: DataFrame, named: DataFrame) -> DataFrame:
-    """Both tables as one of quads."""
+    """The tables of the default graph and of the named graphs as one table of quads."""
     return default.selectExpr("CAST(NULL AS STRING) AS g", "s", "p", "o").union(named)
 
 
@@ -215,7 +218,7 @@ def graphs_of(quads: DataFrame) -> set[str | None]:
 
 
 def _together(local: DataFrame, quads: DataFrame, name: str) -> DataFrame:
-    """The rows of a view from both places."""
+    """The rows of a view: those of the table of DuckDB and those of the quads that Spark keeps."""
     match name:
         case "default_graph":
             return local.union(quads.where("g IS NULL").select("s", "p", "o"))

@@ -1,4 +1,4 @@
-"""The functions of SPARQL by name, a module for each family: operators, built-ins, casts by their IRI."""
+"""The functions of SPARQL by name: operators, built-ins, and casts by IRI, with a module for each family."""
 
 from __future__ import annotations
 

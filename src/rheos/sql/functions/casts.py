@@ -1,7 +1,7 @@
-"""Casts (17.5): a value as one of the datatype that names the function.
+"""Casts (17.5): functions that convert a value to the datatype that names them.
 
-From a string, the lexical form must be right, white space around it aside; from a number, the value is
-converted as XPath (F&O 17.1) says; from an IRI, only to a string.
+A string must have the lexical form of the datatype, apart from white space around it. A number is converted
+as XPath (F&O 17.1) says. An IRI can only be cast to a string.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rheos.terms import XSD
 
 
 def _first(branches: list[str | None]) -> str | None:
-    """The first of several readings of a value that is not NULL; None where there can be none."""
+    """The first of several SQL expressions that is not NULL; None if there are no expressions."""
     found = [branch for branch in branches if branch is not None]
     if not found:
         return None
@@ -32,7 +32,7 @@ def _first(branches: list[str | None]) -> str | None:
 
 
 def _trimmed(scope: Scope, value: Value) -> str | None:
-    """A simple literal without the white space around it, to be repeated."""
+    """The text of a simple literal without the white space around it; the SQL may be repeated."""
     if value.simple is None:
         return None
     d = scope.dialect
@@ -45,7 +45,7 @@ def _trimmed(scope: Scope, value: Value) -> str | None:
 
 
 def to_string(scope: Scope, value: Value) -> Value:
-    """Numbers in the form that XPath gives them: 1.0E2 is 100. All else as STR does."""
+    """xsd:string: numbers in the form that XPath gives them (1.0E2 is 100), all else as by STR."""
     number = value.number
     if number is None:
         return TextValue(scope, value.string)
@@ -75,7 +75,7 @@ def _number_as_string(scope: Scope, number: Number) -> str:
 
 
 def _floating_as_text(scope: Scope, number: Number) -> str:
-    """The canonical form of a float or double, to be repeated; NULL where a number is exact."""
+    """The canonical form of a float or double, NULL for an exact number; the SQL may be repeated."""
     approx = once(scope, number.floating)
     single, double = (floating_text(scope, approx, rank) for rank in (c.RANK_FLOAT, c.RANK_DOUBLE))
     if number.rank_known is not None:
@@ -100,7 +100,7 @@ def to_boolean(scope: Scope, value: Value) -> Value:
 
 
 def to_integer(scope: Scope, value: Value) -> Value:
-    """Cut towards zero."""
+    """xsd:integer: truncates towards zero."""
 
     def cut(exact: str) -> str:
         return f"CAST({scope.dialect.whole_part(once(scope, exact))} AS {EXACT})"
@@ -120,7 +120,7 @@ def _to_exact(
     if number is not None:
         exact = cut(number.exact) if number.exact is not None else None
         if not number.is_exact:
-            # Through text: the digits that a double is written with, not those of its binary value.
+            # Through text: the result has the digits that a double is printed with, not its binary value.
             inexact = cut(d.try_cast(_floating_as_text(scope, number), EXACT))
     found = _first([exact, inexact, _from_boolean(value, EXACT), text and read(d, text)])
     return ErrorValue(scope) if found is None else NumberValue(scope, exact_number(scope, rank, found))
@@ -157,7 +157,7 @@ def to_float(scope: Scope, value: Value) -> Value:
 def _to_moment(
     datatype: str, others: dict[str, Callable[[Scope, str], str]]
 ) -> Callable[[Scope, Value], Value]:
-    """From a string or from a moment of the same or another kind, whose form is rewritten."""
+    """A cast from a string or from a moment; the lexical form of a moment of another kind is rewritten."""
 
     def compile(scope: Scope, value: Value) -> Value:
         d, text = scope.dialect, _trimmed(scope, value)
@@ -186,7 +186,7 @@ def _date_time_to_date(scope: Scope, text: str) -> str:
 
 
 def _to_duration(kind: int, datatype: str) -> Callable[[Scope, Value], Value]:
-    """From a string, or from another duration: what the datatype can say of it stays (F&O, 19.1.5)."""
+    """A cast from a string or from a duration; only the parts that the datatype has are kept (F&O 19.1.5)."""
 
     def compile(scope: Scope, value: Value) -> Value:
         text, found = _trimmed(scope, value), []
@@ -201,7 +201,7 @@ def _to_duration(kind: int, datatype: str) -> Callable[[Scope, Value], Value]:
             return ErrorValue(scope)
         if kind == durations.DAY_TIME:
             return DurationValue(scope, Duration(kind, 0, once(scope, micros)))
-        # A duration is there where its microseconds are.
+        # The microseconds of a duration must be NULL exactly in rows without a duration.
         own = micros if kind == durations.ANY else f"CASE WHEN {micros} IS NOT NULL THEN 0 END"
         return DurationValue(scope, Duration(kind, once(scope, months), once(scope, own)))
 

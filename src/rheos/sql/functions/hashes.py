@@ -1,7 +1,7 @@
 """Hash functions (17.4.6) of simple literals, in hexadecimal.
 
-DuckDB lacks SHA-384 and SHA-512. `register` gives a connection the two functions that `DuckDB.digest`
-calls then; a connection without them fails only on a query that uses them.
+DuckDB lacks SHA-384 and SHA-512. `register` gives a connection the two functions that `DuckDB.digest` calls
+for them. A connection without these functions fails only on a query that uses them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _hash(algorithm: str) -> Function:
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add to a DuckDB connection the hashes that it lacks; a second time does nothing."""
+    """Add to a DuckDB connection the hashes that it lacks; a second call does nothing."""
     known = "SELECT 1 FROM duckdb_functions() WHERE function_name = 'rheos_sha512'"
     if connection.execute(known).fetchall():
         return

@@ -1,6 +1,6 @@
 """Logic, choice and comparison (17.4.1).
 
-SQL's three-valued AND, OR and NOT are SPARQL's (17.2), with NULL for an error.
+The three-valued AND, OR and NOT of SQL are those of SPARQL (17.2), with NULL for an error.
 """
 
 from __future__ import annotations
@@ -112,9 +112,10 @@ def first_of(scope: Scope, *values: Value) -> Value:
 
 
 def alike(values: Sequence[Value]) -> str | None:
-    """What all of some values are known to be, so that a choice between them need not be a term.
+    """The kind that all values are known to have ("boolean", "number" or "simple"), or None.
 
-    Constants are not, unless all of them are in canonical form: a choice must keep their lexical forms.
+    If there is one, a choice between the values need not be a term. A constant must be in canonical form for
+    that, because a choice must keep its lexical form.
     """
     if any(value.constant is not None and not _canonical(value) for value in values):
         return None

@@ -1,6 +1,6 @@
 """Arithmetic (17.3) and functions on numbers (17.4.4), with numeric promotion.
 
-The sums are not in the table: `sums.py` has those, of numbers and of what else can be added.
+The table of this module has no `+` and `-`: `sums.py` has these, for numbers, durations and times.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ HALF = f"CAST(0.5 AS {EXACT})"
 
 
 def promoted(a: Number, b: Number, at_least: int = 0) -> int | Callable[[], str]:
-    """The rank of a result: the wider of two."""
+    """The rank of the result of an operation on two numbers: the wider of both ranks."""
     if a.rank_known is not None and b.rank_known is not None:
         return a.rank_known | b.rank_known | at_least
     for known in (a.rank_known, b.rank_known):
         if known == c.RANK_DOUBLE:
-            # Not quite: the other side may be no number at all. But then its value is NULL.
+            # The other side may be no number at all, but then the result is NULL and its rank is not used.
             return c.RANK_DOUBLE
     return lambda: f"({a.rank} | {b.rank}{f' | {at_least}' if at_least else ''})"
 
 
 def shared(scope: Scope, rank: int | Callable[[], str]) -> int | Callable[[], str]:
-    """A rank that is printed several times."""
+    """A rank whose SQL may be repeated."""
     return rank if isinstance(rank, int) else lambda: once(scope, rank())
 
 
@@ -92,7 +92,7 @@ def may_be_whole(a: Number, b: Number) -> bool:
 
 
 def parts(scope: Scope, value: Value) -> tuple[str, str]:
-    """The whole part and the fraction of an exact number; `0` for a fraction that there is not."""
+    """The whole part and the fraction of an exact number; the fraction of an integer is `0`."""
     d, number = scope.dialect, value.number
     assert number is not None
     exact = once(scope, number.exact or NULL)
@@ -102,7 +102,7 @@ def parts(scope: Scope, value: Value) -> tuple[str, str]:
 
 
 def divided(scope: Scope, left: Value, right: Value) -> Value:
-    """Integers divide to a decimal; by an exact zero there is an error, by a double zero an infinity."""
+    """`/`: integers give a decimal; division by an exact zero is an error, by a floating zero an infinity."""
     a, b = left.number, right.number
     if a is None or b is None:
         return ErrorValue(scope)
@@ -116,12 +116,12 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
         if isinstance(rank, int) or not may_be_whole(a, b):
             return quotient(scope, x, y)
         ranks = once(scope, f"({a.rank} | {b.rank})")
-        # What the longer way shares is computed for each row: of whole numbers it gets NULL, which is cheap.
+        # The shared columns of `quotient` are computed for every row; for integers they get NULL: cheap.
         x, y = (once(scope, f"CASE WHEN {ranks} <> {c.RANK_INTEGER} THEN {side} END") for side in (x, y))
         return f"CASE WHEN {ranks} = {c.RANK_INTEGER} THEN {whole} ELSE {quotient(scope, x, y)} END"
 
     def floating() -> str:
-        # Only for floats and doubles: an exact zero must not divide.
+        # Only for floats and doubles: the quotient by an exact zero must not become an infinity.
         sides = [a.approx, b.approx]
         if not isinstance(rank, int):
             wide = f"{rank()} > {c.RANK_DECIMAL}"
@@ -135,7 +135,7 @@ def divided(scope: Scope, left: Value, right: Value) -> Value:
 
 
 def quotient(scope: Scope, above: str, below: str) -> str:
-    """A decimal quotient; by way of doubles where the digits of both are too many."""
+    """A decimal quotient; it is computed with doubles if both numbers have too many digits."""
     d = scope.dialect
     above, below = once(scope, above), once(scope, below)
     by_doubles = d.divide_double(d.to_double(above), d.to_double(f"NULLIF({below}, 0)"))
@@ -145,7 +145,7 @@ def quotient(scope: Scope, above: str, below: str) -> str:
 
 
 def mapped(scope: Scope, value: Value, exact: Callable[[str], str], approx: Callable[[str], str]) -> Value:
-    """A function that keeps the type of its argument."""
+    """The result of a function that keeps the type of its argument."""
     a = value.number
     if a is None:
         return ErrorValue(scope)
@@ -189,7 +189,7 @@ def ceiling(scope: Scope, value: Value) -> Value:
 
 
 def rounded(scope: Scope, value: Value) -> Value:
-    """fn:round: halves go up, so -2.5 becomes -2."""
+    """ROUND, as fn:round: halves are rounded up, so -2.5 becomes -2."""
     d = scope.dialect
 
     def floating(x: str) -> str:

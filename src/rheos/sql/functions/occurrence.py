@@ -1,6 +1,6 @@
-"""The interval of a solution of EP-SPARQL: its times as terms.
+"""The interval of a solution of EP-SPARQL as terms: getSTARTTIME(), getENDTIME() and getDURATION().
 
-A solution of static data alone has none: then each of these is an error.
+A solution of static data alone has no interval: then each of these functions is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def duration(scope: Scope) -> Value:
     if interval is None:
         return ErrorValue(scope)
     start, end = interval
-    # Of static data this is the least BIGINT, and no overflow.
+    # For static data the difference is -2**63, the least BIGINT, so it does not overflow.
     bare = Bare(f"{end} - {start}", _is_one(start, end))
     return DurationValue(scope, Duration(durations.ANY, 0, once(scope, bare.safe), bare))
 

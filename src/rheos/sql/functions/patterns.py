@@ -1,7 +1,7 @@
 """Regular expressions: those of XPath (F&O 5.6.1) come in with their flags, those of RE2 or Java go out.
 
-The engines differ from XPath, and from one another, in what `.`, `^`, `$`, `\\d`, `\\w` and `\\s` stand for
-and in what a class may hold: so these are spelled out.
+The engines differ from XPath, and from one another, in the meaning of `.`, `^`, `$`, `\\d`, `\\w` and `\\s`
+and in what a class may contain, so all of these are spelled out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from rheos.sql.dialect import NotExpressible
 
 JAVA, RE2 = "spark", "duckdb"
 
-# Inside a class; \w is all but punctuation, separators and others (F&O and XSD: so not the underscore).
+# How escapes are spelled inside a class. In F&O and XSD, \w is everything but punctuation, separators and
+# others, so it does not include the underscore.
 _CLASSES = {
     "d": r"\p{Nd}",
     "w": r"\p{L}\p{M}\p{N}\p{S}",
@@ -40,7 +41,7 @@ class Translation:
         self.at = 0
         self.groups = 0
         self.open = 0
-        #: The same pattern for Python, with stand-ins for what Python lacks: it only checks the syntax.
+        #: The pattern for Python, with placeholders for what Python lacks; it only checks the syntax.
         self.skeleton: list[str] = []
 
     def run(self) -> str:
@@ -122,7 +123,7 @@ class Translation:
             if self.engine == RE2:
                 raise NotExpressible(f"DuckDB has no back-references (\\{character}) in {self.pattern}")
             return self.emit("\\" + character, "\\" + character)
-        if character in "bB":  # not in XPath, but the same in both engines
+        if character in "bB":  # XPath has no \b and \B, but both engines have them
             return self.emit("\\" + character, "")
         if character in _SAME:
             return self.emit("\\" + character, "a")
@@ -153,7 +154,7 @@ class Translation:
         return f"\\{letter}{{{name}}}"
 
     def character_class(self) -> str:
-        """What stands between brackets: characters, ranges, escapes, and in the end a class to leave out."""
+        """A class after its opening bracket: characters, ranges, escapes, and last a subtracted class."""
         negated = self.pattern.startswith("^", self.at)
         self.at += negated
         printed: list[str] = []
@@ -222,7 +223,7 @@ class Translation:
 
 
 def _quoted(character: str) -> str:
-    """A character that stands for itself, in a class and outside."""
+    """A character escaped so that it stands for itself, inside a class and outside."""
     if character in "\n\r\t":
         return {"\n": r"\n", "\r": r"\r", "\t": r"\t"}[character]
     return (
@@ -264,7 +265,7 @@ def replacement(text: str, flags: str, groups: int, engine: str) -> str:
             printed.append(_group(int(digits), groups, engine))
             after_group = True
         else:
-            # Java would take a digit after a group for a part of its number.
+            # Java would take a digit after a group reference for a part of the group's number.
             ambiguous = was_group and engine == JAVA and character.isdigit()
             printed.append("\\" + character if ambiguous else _literal(character, engine))
     return "".join(printed)

@@ -13,7 +13,7 @@ from rheos.sql.views import grouped, once
 
 
 def _constant(value: Value | None) -> str | None:
-    """The text of a simple literal that is known."""
+    """The text of a simple literal of the query, an empty text for no value; None if it is not constant."""
     if value is None:
         return ""
     if isinstance(value, ConstantValue) and value.simple is not None:
@@ -22,7 +22,10 @@ def _constant(value: Value | None) -> str | None:
 
 
 def _pattern(scope: Scope, pattern: Value, flags: Value | None) -> tuple[str, int | None] | None:
-    """The SQL of a pattern and its number of groups, which is None where it is only known at run time."""
+    """The SQL of a pattern and the number of its groups, which is None if the pattern is not constant.
+
+    None if the pattern or its flags are an error.
+    """
     if pattern.simple is None or (flags is not None and flags.simple is None):
         return None
     text, options = _constant(pattern), _constant(flags)
@@ -34,7 +37,7 @@ def _pattern(scope: Scope, pattern: Value, flags: Value | None) -> tuple[str, in
         return scope.dialect.string(printed), groups
     if flags is None:
         return pattern.simple, None
-    # The letters of the flags mean the same in both engines, but for `q`.
+    # Neither engine has the flag `q`. RE2 has no `x` either: there, such a pattern is not valid.
     allowed = scope.dialect.matches_all(flags.simple or "NULL", "[ismx]*")
     letters = grouped(flags.simple or "NULL")
     if scope.dialect.name == patterns.JAVA:
@@ -72,7 +75,7 @@ def replace(scope: Scope, value: Value, pattern: Value, new: Value, flags: Value
             raise NotExpressible("REPLACE with a computed pattern cannot refer to its groups ($1)")
         replacement = d.string(into)
     else:
-        # Java fails as a whole on a group that is not there, so a computed text may hold no reference.
+        # Java throws on a reference to a missing group, so a computed text must not have references.
         plain = once(scope, new.simple)
         refers = d.matches(plain, d.string(r"[$\\]"))
         replacement = f"CASE WHEN {negated(refers)} THEN {plain} END"

@@ -1,4 +1,4 @@
-"""Shards: whether a term is of the shard that is evaluated. Only the optimiser writes this."""
+"""Shards: the function that tells whether a term belongs to the current shard. Only the optimiser uses it."""
 
 from __future__ import annotations
 

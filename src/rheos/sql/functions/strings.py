@@ -18,7 +18,7 @@ from rheos.sql.values import ConstantValue, ErrorValue, Value
 from rheos.sql.views import Text, once
 from rheos.syntax.limits import ROW
 
-# Positions beyond any string: arithmetic on them stays within INT.
+# A position beyond the end of any string; arithmetic on two of these stays within INT.
 FAR = 1_000_000_000
 
 
@@ -52,7 +52,7 @@ def substring(scope: Scope, value: Value, start: Value, count: Value | None = No
     first, number = once(scope, first), once(scope, number)
     taken = f"greatest({number} + least({first} - 1, 0), 0)"
     part = scope.dialect.substring(text.lexical, f"greatest({first}, 1)", taken)
-    # GREATEST and LEAST pass over NULL.
+    # GREATEST and LEAST ignore NULL, so NULL arguments are tested.
     known = f"{first} IS NOT NULL AND {number} IS NOT NULL"
     if isinstance(start, ConstantValue) and (count is None or isinstance(count, ConstantValue)):
         return TextValue(scope, part, text.suffix)
@@ -60,7 +60,7 @@ def substring(scope: Scope, value: Value, start: Value, count: Value | None = No
 
 
 def whole(scope: Scope, value: Value) -> str | None:
-    """An xsd:integer as an INT, cut to a range that no string reaches."""
+    """An xsd:integer as an INT, clamped to a range that no string reaches."""
     number = value.number
     if number is None or number.exact is None:
         return None
@@ -135,14 +135,14 @@ def encode(scope: Scope, value: Value) -> Value:
 
 
 def encode_as_iri(scope: Scope, value: Value) -> Value:
-    """What RML does to a value in the template of an IRI. No query can say this."""
+    """Encodes a value for the template of an IRI in RML. Queries cannot call this function."""
     if value.text is None:
         return ErrorValue(scope)
     return TextValue(scope, scope.dialect.encode_for_iri(once(scope, value.text.lexical)))
 
 
 def concat(scope: Scope, *values: Value) -> Value:
-    """CONCAT keeps a language tag that all of its arguments have."""
+    """CONCAT: keeps a language tag that all arguments have."""
     texts = [value.text for value in values]
     if any(text is None for text in texts):
         return ErrorValue(scope)
@@ -150,7 +150,7 @@ def concat(scope: Scope, *values: Value) -> Value:
     if not known:
         return TextValue(scope, "''")
     lexicals = [text.lexical for text in known]
-    # DuckDB takes minutes to plan hundreds in a row, and no time for a tree of them.
+    # DuckDB takes minutes to plan a chain of hundreds of `||`, but is quick for a balanced tree of them.
     long = len(lexicals) > ROW
     joined = balanced(lambda a, b: f"({a} || {b})", lexicals) if long else " || ".join(lexicals)
     first = known[0].suffix
@@ -162,7 +162,7 @@ def concat(scope: Scope, *values: Value) -> Value:
 
 
 def language_matches(scope: Scope, tag: Value, wanted: Value) -> Value:
-    """Basic filtering of RFC 4647: the range is the tag or a prefix of it that ends before a hyphen."""
+    """LANGMATCHES, the basic filtering of RFC 4647: the range is the tag, or its prefix before a hyphen."""
     if tag.simple is None or wanted.simple is None:
         return ErrorValue(scope)
     d = scope.dialect

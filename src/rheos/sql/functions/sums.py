@@ -1,7 +1,8 @@
-"""`+`, `-` and ADJUST.
+"""Sums: `+` and `-` of numbers, durations and moments, and ADJUST.
 
-Of numbers as SPARQL says (17.3); of dates, times and durations as XPath says (F&O 8.4, 9.7), where SPARQL has
-an error. Of two variables all must be looked for, but only in what the use of the sum asks for.
+Numbers are added as SPARQL says (17.3). Dates, times and durations are added as XPath says (F&O 8.4, 9.7); in
+SPARQL that is an error. A sum of two variables can be of any kind, but SQL is only printed for the kinds that
+the use of the sum asks for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rheos.sql.temporal import DATE, DATE_TIME, DurationValue, MixedValue, Momen
 from rheos.sql.values import ErrorValue, Value
 from rheos.sql.views import NULL, Duration, Moment, grouped, named, once
 
-# The clock times that a dateTime of four digits can say.
+# The range of clock times, in microseconds since 1970, of dateTimes whose years have four digits.
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
@@ -88,7 +89,7 @@ def _total(scope: Scope, left: Value, sign: str, right: Value) -> DurationValue:
 
 
 def _difference(scope: Scope, left: Value, right: Value) -> Value:
-    """Of two durations, or of two moments."""
+    """The difference of two durations, or of two moments."""
     if not (left.may_be_duration and right.may_be_duration):
         return _between(scope, left, right)
     one = _total(scope, left, "-", right)
@@ -107,7 +108,7 @@ def _difference(scope: Scope, left: Value, right: Value) -> Value:
 
 
 def _between(scope: Scope, left: Value, right: Value) -> Value:
-    """From one moment to another of the same kind, where both have a zone or neither has."""
+    """The duration between two moments of the same kind; both must have a zone, or neither."""
     a, b = left.moment, right.moment
     assert a is not None
     assert b is not None
@@ -132,8 +133,11 @@ def _moment_and_duration(*pairs: tuple[Value, Value]) -> list[tuple[Value, Value
 
 
 def _shifted(scope: Scope, sign: str, pairs: Sequence[tuple[Value, Value]]) -> MomentValue:
-    """A moment and a duration. The zone stays. Of a sum either side may be the moment: then, in each row, one
-    pair at most has both, and parts of different pairs never meet."""
+    """A moment plus or minus a duration. The zone stays.
+
+    Either side of a sum may be the moment, hence the `pairs` (moment, duration). In each row at most one pair
+    has both, so the first part that is not NULL is always of the same pair.
+    """
 
     def first(parts: list[int | str]) -> int | str:
         return parts[0] if len(parts) == 1 else once(scope, f"COALESCE({', '.join(map(str, parts))})")
@@ -160,7 +164,9 @@ def _shifted(scope: Scope, sign: str, pairs: Sequence[tuple[Value, Value]]) -> M
 
 def adjusted(scope: Scope, value: Value, by: Value) -> Value:
     """ADJUST: the same moment as clocks of another zone show it; a moment without a zone gets it (F&O 9.6).
-    A zone is a dayTimeDuration of whole minutes, at most 14 hours."""
+
+    A zone is a dayTimeDuration of whole minutes, at most 14 hours.
+    """
     moment, away, own = value.moment, by.duration, zone(scope, value)
     if moment is None or away is None or own is None:
         return ErrorValue(scope)
@@ -187,7 +193,10 @@ def adjusted(scope: Scope, value: Value, by: Value) -> Value:
 
 
 def _months(duration: Duration, *, alone: bool) -> int | str:
-    """Known months beside others must be NULL where there is no duration."""
+    """The months of a duration.
+
+    If there are several pairs, known months must be NULL in other pairs' rows.
+    """
     if alone or isinstance(duration.months, str):
         return duration.months
     return f"CASE WHEN {duration.micros} IS NOT NULL THEN {duration.months} END"
@@ -198,7 +207,7 @@ def _months_later(scope: Scope, local: str, sign: str, months: int | str) -> str
     by = grouped(str(months)) if sign == "+" else f"(- {grouped(str(months))})"
 
     def later(time: str) -> str:
-        # Nothing is left over here, so it does not matter that this may be before 1970.
+        # The division has no remainder, so `whole_quotient` is right for negative numbers (before 1970), too.
         day = d.whole_quotient(f"({local} - {time})", durations.DAY)
         return f"{d.months_later(day, by)} * {durations.DAY} + {time}"
 
@@ -207,7 +216,7 @@ def _months_later(scope: Scope, local: str, sign: str, months: int | str) -> str
 
 
 def _of_kind(kind: int | str, local: str) -> str:
-    """Of a date, the time of day is cut off (F&O 9.7.7)."""
+    """A clock time of the kind: for a date, the time of day is cut off (F&O 9.7.7)."""
     return f"CASE WHEN {kind} = {DATE} THEN {local} - {_time_of_day(local)} ELSE {local} END"
 
 

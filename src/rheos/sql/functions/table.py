@@ -1,4 +1,4 @@
-"""What a function of SPARQL is to the compiler: it gets the scope and a value for each argument."""
+"""The type of the compiler's functions: from the scope and a value for each argument to a value."""
 
 from __future__ import annotations
 

@@ -42,14 +42,14 @@ def language(scope: Scope, value: Value) -> Value:
             return ErrorValue(scope)
         if suffix is None:
             return TextValue(scope, f"CASE WHEN {grouped(value.term)} IS NOT NULL THEN '' END")
-        # A tag may be known where the text turns out to be an error.
+        # The tag may be known in a row in which the text is an error.
         known = f"{grouped(value.string)} IS NOT NULL"
         return TextValue(scope, f"CASE WHEN {known} THEN {scope.dialect.substring(suffix, 2)} END")
     d, term = scope.dialect, once(scope, value.term)
     tag = d.substring(decode.suffix(d, term), 2)
 
     def is_constant(tag: str) -> str:
-        # LANG gives nothing for a literal without a tag; tags are in lower case.
+        # LANG gives an empty text for a literal without a tag. Tags are in lower case.
         same = d.ends_with(term, d.string(f'"@{tag}')) if tag else negated(decode.is_tagged(d, term))
         return f"CASE WHEN {decode.is_literal(d, term)} THEN {same} END"
 
@@ -86,7 +86,7 @@ def datatype(scope: Scope, value: Value) -> Value:
 
 
 def iri(scope: Scope, value: Value, base: Value | None = None) -> Value:
-    """IRI: an IRI as it is, a simple literal resolved against the base of the query."""
+    """IRI: an IRI stays as it is; a simple literal is resolved against the base of the query."""
     prefix = base.constant[1:-1] if isinstance(base, ConstantValue) else None
     if isinstance(value, ConstantValue) and value.simple is not None:
         try:
@@ -111,7 +111,7 @@ def iri(scope: Scope, value: Value, base: Value | None = None) -> Value:
 
 
 def _resolved(scope: Scope, text: str, base: str) -> str:
-    """RFC 3986, 5.2, of a reference that is only known at run time."""
+    """A reference that is known only at run time, resolved against the base (RFC 3986, 5.2)."""
     d = scope.dialect
     scheme, authority, path, query = _URI.fullmatch(base).groups("")  # type: ignore[union-attr]
     start = scheme + authority
@@ -138,7 +138,7 @@ _STEPS_UP = 8
 
 
 def _without_dots(scope: Scope, path: str) -> str:
-    """The segments `.` and `..` taken out of a path (5.2.4); eight steps up in a row are followed."""
+    """A path without the segments `.` and `..` (RFC 3986, 5.2.4); it follows at most eight `..` in a row."""
     d = scope.dialect
     path = once(scope, path)
     steps = [(r"/\.\.$", "/../"), (r"/\.$", "/"), (r"/\./", "/"), (r"/\./", "/")]
@@ -151,9 +151,9 @@ def _without_dots(scope: Scope, path: str) -> str:
 
 
 def blank_node(scope: Scope, label: Value | None = None, solution: Value | None = None) -> Value:
-    """BNODE: a new node for each solution; with a label, the same for the same label in a solution.
+    """BNODE: a new node for each solution; with a label, one node for each label in a solution.
 
-    The second argument is not the user's: the algebra adds it to tell solutions apart.
+    The argument `solution` is not the user's: the algebra adds it to tell solutions apart.
     """
     d = scope.dialect
     if label is None or solution is None:

@@ -1,6 +1,6 @@
 """Functions on dates and times (17.4.5): the parts of a moment, and NOW().
 
-A well-formed lexical form has its parts in fixed places, so no date is computed with.
+A well-formed lexical form has its parts at fixed positions, so the parts are cut out of the text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def now(scope: Scope) -> Value:
 
 
 def lexical_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str | None:
-    """The lexical form of a well-formed moment of some datatypes; NULL at run time if it is none."""
+    """The lexical form of a well-formed moment of the given datatypes; NULL at run time for other values."""
     moment = value.moment
     if moment is None:
         return None
@@ -41,7 +41,7 @@ def lexical_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str 
 
 
 def clock_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str | None:
-    """The same with 24:00:00 as 00:00:00 of the next day, which is what it stands for (XSD 1.1, 3.3.7)."""
+    """As `lexical_form`, with 24:00:00 as 00:00:00 of the next day, which it means (XSD 1.1, 3.3.7)."""
     text = lexical_form(scope, value, datatypes)
     if text is None or (value.constant is not None and "T24" not in value.constant):
         return text
@@ -52,7 +52,7 @@ def clock_form(scope: Scope, value: Value, datatypes: tuple[str, ...]) -> str | 
     next_day = f"{d.substring(day_after, 1, 19)} || {d.substring(text, 20)}"
     return scope.share(
         f"CASE WHEN {d.substring(text, 11, 3)} <> 'T24' THEN {text}"
-        # The year after has five digits, and so no lexical form whose parts are in these places.
+        # The next day after 9999 has a year of five digits: its parts are not at the fixed positions.
         f" WHEN {day} <> '9999-12-31' THEN {next_day} END"
     )
 
@@ -78,7 +78,7 @@ def seconds(scope: Scope, value: Value) -> Value:
 
 
 def zone(scope: Scope, value: Value) -> str | None:
-    """`Z`, `+hh:mm`, or nothing."""
+    """The SQL of the zone of a moment: `Z`, `+hh:mm`, or an empty text. None if it can never be a moment."""
     if value.moment and value.moment.zone is not None:
         return value.moment.zone
     text = lexical_form(scope, value, DAYS)
@@ -91,7 +91,7 @@ def zone_text(scope: Scope, value: Value) -> Value:
 
 
 def zone_duration(scope: Scope, value: Value) -> Value:
-    """The zone as an xsd:dayTimeDuration; without one there is an error."""
+    """TIMEZONE: the zone as an xsd:dayTimeDuration; an error without a zone."""
     found = zone(scope, value)
     if found is None:
         return ErrorValue(scope)
@@ -99,7 +99,7 @@ def zone_duration(scope: Scope, value: Value) -> Value:
 
 
 def offset(scope: Scope, zone: str) -> str:
-    """How far the clocks of a zone are ahead, in microseconds; NULL for no zone."""
+    """How far the clocks of a zone are ahead of UTC, in microseconds; NULL without a zone."""
     d = scope.dialect
     sign = f"CASE WHEN {d.starts_with(zone, d.string('-'))} THEN -1 ELSE 1 END"
     hours, minutes = (f"CAST({d.substring(zone, start, 2)} AS BIGINT)" for start in (2, 5))
@@ -108,7 +108,7 @@ def offset(scope: Scope, zone: str) -> str:
 
 
 def latest(scope: Scope, *values: Value) -> Value:
-    """The latest of some moments that `Dialect.moment` made, in its shortest form; NULL does not count."""
+    """The latest of some moments that `Dialect.moment` made, in its shortest form; NULLs are ignored."""
     d = scope.dialect
     if not values:
         return ErrorValue(scope)
