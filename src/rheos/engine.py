@@ -17,10 +17,9 @@ from rheos import iris
 from rheos.addresses import Allowed
 from rheos.algebra.cqels import ANY_STREAM, translate_cqels
 from rheos.algebra.csparql import translate_csparql
-from rheos.algebra.entailment import ENTAILMENTS, entailing, told
+from rheos.algebra.entailment import ENTAILMENTS, entailing
 from rheos.algebra.epsparql import translate_epsparql
 from rheos.algebra.nodes import KINDS, Ask, Query
-from rheos.algebra.printer import show
 from rheos.algebra.rewrite import graphs_of
 from rheos.algebra.rspql import translate_rspql
 from rheos.algebra.translate import Names, translate
@@ -30,12 +29,12 @@ from rheos.deadline import within
 from rheos.errors import RheosError, UnsupportedError, UpdateError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
+from rheos.execute.explain import explain_one_shot
 from rheos.execute.local import Local
 from rheos.execute.plan import Plan
 from rheos.execute.session import adopt, frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
-from rheos.sql import macros
 from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
@@ -357,25 +356,7 @@ class Engine:
 
             return explain(tree, base or self.base, self._stream_names(), chosen)
         algebra = entailing(translate(tree, base or self.base), chosen)
-        plan = Plan(optimize(algebra, self.graphs.statistics_for(algebra)))
-        executor = self.executor(execution)
-        statement = plan.statement(executor.dialect)
-        parts = {
-            "language": "SPARQL 1.1",
-            **told(algebra),
-            "algebra": show(algebra),
-            "optimised": show(plan.query),
-            "runs": f"{executor.name} ({executor.where})",
-        }
-        index = self.graphs.indexed.current() if executor.name == "local" and plan.is_selective else None
-        if index is not None:
-            parts["after the index has matched what it can"] = show(plan.matched(index).query)
-        for closure in statement.closures:
-            parts[f"first, the view {closure.view}: what these edges reach"] = closure.edges
-            if closure.seeds is not None:
-                parts[f"starting from, in {closure.view}"] = closure.seeds
-        parts[f"SQL ({executor.dialect.name})"] = statement.sql
-        return parts | macros.used(statement.sql)
+        return explain_one_shot(algebra, self.executor(execution), self.graphs)
 
     def _entailment(self, given: str | None) -> str:
         """The entailment that a query asks for, or else that of the engine."""

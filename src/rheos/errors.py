@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_LONGEST_LINE = 200
+LONGEST_LINE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,21 @@ class PlacedError(RheosError):
         where = f"line {self.line}, column {self.column}: {self.message}"
         if not 1 <= self.line <= len(lines):
             return where
-        source, at = _around(lines[self.line - 1].replace("\t", " "), self.column - 1)
+        source, at = around(lines[self.line - 1].rstrip("\r").replace("\t", " "), self.column - 1)
         return f"{where}\n  {source}\n  {' ' * at}^"
 
 
-def _around(line: str, at: int) -> tuple[str, int]:
-    """The part of a line to show, and the index of the position in it. A long line is cut around the
-    position."""
-    if len(line) <= _LONGEST_LINE:
-        return line, at
-    start = max(0, at - _LONGEST_LINE // 2)
-    end = start + _LONGEST_LINE
-    before, after = ("…" if start else ""), ("…" if end < len(line) else "")
-    return f"{before}{line[start:end]}{after}", at - start + len(before)
+def around(line: str, column: int) -> tuple[str, int]:
+    """At most `LONGEST_LINE` characters of a line around a column, and the column within these."""
+    if len(line) <= LONGEST_LINE:
+        return line, column
+    start = max(0, min(column - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
+    piece = line[start : start + LONGEST_LINE]
+    if start:
+        piece = "…" + piece[1:]
+    if start + LONGEST_LINE < len(line):
+        piece = piece[:-1] + "…"
+    return piece, column - start
 
 
 class QuerySyntaxError(PlacedError):

@@ -142,7 +142,6 @@ RULE = "AS CONSTRUCT { ?a :q %s } { { ?a :p ?x } SEQ { ?a :p ?y } FILTER(?x > 1)
 
 def test_what_is_optimised() -> None:
     once = optimize_epsparql(translated("REGISTER QUERY q " + RULE % "?a"))
-    assert show(once.query).count("(project (?a)") == 2
     assert "(seqjoin\n      (filter (> ?x" in show(once.query)
 
 

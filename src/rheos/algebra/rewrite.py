@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rheos.algebra.expressions import Aggregate, Call, Constant, Exists, Expression
@@ -130,3 +130,10 @@ def bottom_up(node: Node, rewrite: Rewrite) -> Node:
 def in_query(query: Query, rewrite: Rewrite) -> Query:
     """The query with `rewrite` applied to its whole pattern."""
     return replace(query, form=replace(query.form, pattern=rewrite(query.form.pattern)))
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A pattern and all patterns in it."""
+    yield node
+    for part in below(node):
+        yield from nodes(part)

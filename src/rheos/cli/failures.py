@@ -14,14 +14,13 @@ from contextlib import contextmanager, suppress
 import typer
 
 from rheos.cli import interrupt
-from rheos.errors import QuerySyntaxError, RheosError
+from rheos.errors import QuerySyntaxError, RheosError, around
 
 FAULT = 1
 INTERRUPTED = 130  # as a shell reports a process ended by SIGINT
 PIPE_CLOSED = 141  # as for SIGPIPE: the reader, `head` for example, reads no more
 
 TRACEBACK_VARIABLE = "RHEOS_TRACEBACK"
-LONGEST_LINE = 100
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def _explained(error: Exception, query: str | None) -> str:
             return _of_system(error)
     lines = str(error).strip().splitlines() or ["no message"]
     return (
-        f"internal error: {type(error).__name__}: {_shortened(lines[0], 0)[0]}\n"
+        f"internal error: {type(error).__name__}: {around(lines[0], 0)[0]}\n"
         f"This is a fault of rheos, not yours; {TRACEBACK_VARIABLE}=1 shows where it happened."
     )
 
@@ -66,27 +65,8 @@ def complain(message: str) -> None:
 
 
 def located(error: QuerySyntaxError, query: str | None) -> str:
-    """`query.rq: line 3, column 5: …`, then the line with a caret. A long line is cut around the caret."""
-    name = f"{query}: " if query else ""
-    message = f"{name}line {error.line}, column {error.column}: {error.message}"
-    lines = error.text.splitlines()
-    if not 1 <= error.line <= len(lines):
-        return message
-    source, column = _shortened(lines[error.line - 1].replace("\t", " "), error.column - 1)
-    return f"{message}\n  {source}\n  {' ' * column}^"
-
-
-def _shortened(line: str, column: int) -> tuple[str, int]:
-    """At most `LONGEST_LINE` characters of a line around a column, and the column within these."""
-    if len(line) <= LONGEST_LINE:
-        return line, column
-    start = max(0, min(column - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
-    piece = line[start : start + LONGEST_LINE]
-    if start:
-        piece = "…" + piece[1:]
-    if start + LONGEST_LINE < len(line):
-        piece = piece[:-1] + "…"
-    return piece, column - start
+    """`query.rq: line 3, column 5: …`, then the line with a caret."""
+    return f"{query}: {error}" if query else str(error)
 
 
 def _of_system(error: OSError) -> str:

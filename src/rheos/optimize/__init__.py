@@ -59,14 +59,12 @@ def optimize_epsparql(query: EPSparqlQuery) -> EPSparqlQuery:
     """Optimise a query of EP-SPARQL. Its solutions are a set of mappings, each with its interval.
 
     With a policy of consumption, the solutions of every part decide which events are used up, so nothing may
-    be moved. If a solution makes new blank nodes, none of its variables may be pruned.
+    be moved.
     """
-    if query.consumption != "unrestricted":
-        return query
     nothing = Statistics(0, {})
-    plan = push_filters(query.query, nothing)
-    if not makes_nodes(plan):
-        plan = prune_columns(plan, nothing)
+    plan = compare_resources(query.query, nothing)
+    if query.consumption == "unrestricted":
+        plan = push_filters(plan, nothing)
     return replace(query, query=plan)
 
 

@@ -44,7 +44,7 @@ from rheos.algebra.nodes import (
     Union,
     Values,
 )
-from rheos.algebra.rewrite import aggregates_of, below, in_query
+from rheos.algebra.rewrite import aggregates_of, in_query, nodes
 from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, StreamWindow
 from rheos.algebra.timestamps import is_timed
 from rheos.algebra.variables import has_exists
@@ -140,7 +140,7 @@ def _obstacle(node: Node) -> str | None:
                 return EXISTS
             return CHANGING if changing(condition) else _obstacle(pattern)
         case InWindow(Constant(), pattern):
-            inside = any(isinstance(part, Graph) for part in _all(pattern))
+            inside = any(isinstance(part, Graph) for part in nodes(pattern))
             return "GRAPH inside WINDOW asks for graphs as a whole" if inside else _obstacle(pattern)
         case InWindow():
             return "WINDOW with a variable asks all windows"
@@ -155,12 +155,6 @@ def _obstacle(node: Node) -> str | None:
         case LeftJoin() | Minus():
             return "OPTIONAL and MINUS depend on what is absent at each instant"
     return "events in a window are looked for at every instant"
-
-
-def _all(node: Node) -> Iterator[Node]:
-    yield node
-    for part in below(node):
-        yield from _all(part)
 
 
 def source(window: StreamWindow) -> str:

@@ -7,7 +7,7 @@ need not be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rheos.algebra.expressions import Variable
@@ -24,7 +24,7 @@ from rheos.algebra.nodes import (
     StreamPattern,
     TriplePattern,
 )
-from rheos.algebra.rewrite import below
+from rheos.algebra.rewrite import nodes
 
 # Pairs of places (s or o): that of a term in the new element, and that of the same term in another element.
 Links = frozenset[tuple[str, str]]
@@ -63,7 +63,7 @@ def links_of(changes: Iterable[Node]) -> Links | NotKept:
     for change in changes:
         change = _below_projection(change)
         patterns = list[StreamPattern]()
-        for node in _all(change):
+        for node in nodes(change):
             match node:
                 case Project() | Distinct() | Reduced() | OrderBy() | Slice() | Group():
                     return NotKept("a sub-select is evaluated as a whole")
@@ -84,9 +84,3 @@ def _below_projection(node: Node) -> Node:
     while isinstance(node, Project | Distinct | Reduced | OrderBy):
         node = node.pattern
     return node
-
-
-def _all(node: Node) -> Iterator[Node]:
-    yield node
-    for part in below(node):
-        yield from _all(part)

@@ -46,7 +46,7 @@ from rheos.algebra.nodes import (
     TriplePattern,
     Values,
 )
-from rheos.algebra.rewrite import below, operands
+from rheos.algebra.rewrite import below, nodes, operands
 from rheos.algebra.variables import certain, has_exists, in_scope, mentioned
 from rheos.algebra.variables import names as variables
 from rheos.terms import XSD, literal
@@ -141,13 +141,6 @@ def bound_throughout(node: Node, name: str) -> bool:
     if isinstance(node, Aggregated) and any(Variable(name) not in item.group for item in node.aggregations):
         return False
     return all(bound_throughout(part, name) for part in below(node) if name in mentioned(part))
-
-
-def nodes(node: Node) -> Iterator[Node]:
-    """A pattern and all patterns in it."""
-    yield node
-    for part in below(node):
-        yield from nodes(part)
 
 
 def triple_patterns(node: Node) -> list[TriplePattern]:

@@ -20,9 +20,6 @@ MANY_IN_LOWER_CASE = "İ"
 UNIT = f"CAST(0.{'1'.zfill(DIGITS)} AS {FRACTION})"
 
 
-LARGEST = 2**127  # of HUGEINT
-
-
 class DuckDB(Dialect):
     name = "duckdb"
     text_type = "VARCHAR"

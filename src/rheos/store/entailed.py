@@ -137,12 +137,13 @@ class Entailments:
                     _release(known[2])
 
     def close(self) -> None:
-        for _, _, frame in self._views.values():
-            _release(frame)
-        self._views.clear()
-        self._tables.clear()
-        self._known.clear()
-        self._statistics.clear()
+        with self._lock:
+            for _, _, frame in self._views.values():
+                _release(frame)
+            self._views.clear()
+            self._tables.clear()
+            self._known.clear()
+            self._statistics.clear()
 
     def _wanted(
         self, schema: Schema, text: str | None, dialect: Dialect

@@ -51,7 +51,6 @@ def closure_of(ask: Ask) -> Closure:
     """The closure of the schema of a graph."""
     schema = ask(SCHEMA).select(["s", "p", "o"]).cast(TRIPLES)
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE schema (s VARCHAR, p VARCHAR, o VARCHAR)")
         _add(connection, schema)
         while True:
             # The recursion follows only the edges from before this round: to follow the edges that it adds

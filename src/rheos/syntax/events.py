@@ -7,7 +7,6 @@ from typing import Any
 
 from lark import Token
 
-from rheos import durations
 from rheos.errors import Position
 from rheos.syntax import ast
 from rheos.syntax.measures import Measure, positive
@@ -47,12 +46,6 @@ class EventsBuilder(RegistrationBuilder):
     def within(self, length: Measure) -> int:
         """The time of WITHIN, in the smallest unit of the language."""
         return positive(length, "the time of WITHIN")
-
-    def xsd_duration(self, text: Token) -> Measure:
-        try:
-            return position(text), durations.from_xsd(text.upper())
-        except ValueError as error:
-            raise Fault(str(error), position(text)) from None
 
     def group_or_union_graph_pattern(  # type: ignore[override]
         self, *parts: Any

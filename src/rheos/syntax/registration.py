@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from lark import Token
 
+from rheos import durations
 from rheos.errors import Position
 from rheos.syntax import ast, terms
 from rheos.syntax.build import Builder, Dataset, Form
+from rheos.syntax.measures import Measure
 from rheos.syntax.terms import Fault, position
 
 
@@ -37,6 +39,12 @@ class RegistrationBuilder(Builder):
         first = before[0] if before else registration
         query = self.query((*before, *after), form, values)
         return replace(query, position=first.position, registration=registration)
+
+    def xsd_duration(self, text: Token) -> Measure:
+        try:
+            return position(text), durations.from_xsd(text.upper())
+        except ValueError as error:
+            raise Fault(str(error), position(text)) from None
 
     def registration(self, keyword: Token, kind: Token, name: str, *every: Every) -> ast.Registration:
         period, stretched = every[0] if every else (None, None)

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from lark import Token
 
-from rheos import durations
 from rheos.errors import Position
 from rheos.syntax import ast
 from rheos.syntax.build import Dataset, Form, SelectClause
@@ -51,12 +50,6 @@ class WindowsBuilder(RegistrationBuilder):
 
     def duration(self, *parts: Token) -> Measure:
         return microseconds(parts)
-
-    def xsd_duration(self, text: Token) -> Measure:
-        try:
-            return position(text), durations.from_xsd(text.upper())
-        except ValueError as error:
-            raise Fault(str(error), position(text)) from None
 
     def session_window(self, bracket: Token, gap: Measure, *subject: Token) -> ast.SessionWindow:
         return ast.SessionWindow(position(bracket), positive(gap, "the time of a session"), bool(subject))

@@ -282,7 +282,8 @@ class Incremental:
         self, found: Found, stream: str, memories: Mapping[str, Repeats], new: pa.Table
     ) -> list[int]:
         """The places of elements whose triples are in the static default graph, too."""
-        places = found.static_too.setdefault(stream, [])
+        first = first_place(self.elements[stream])
+        places = found.static_too[stream] = [p for p in found.static_too.get(stream, ()) if p >= first]
         if not len(new):
             return places
         dialect, static = (
@@ -301,7 +302,7 @@ class Incremental:
             where = [f"a.p IN ({', '.join(map(dialect.string, both))})"]
         same = f"JOIN {nested(static, 'd')} ON d.s = a.s AND d.p = a.p AND d.o = a.o"
         rows = self.database.ask(select(["a.place"], f"arrived AS a {same}", where, distinct=True))
-        places += rows.column(0).to_pylist()
+        places += sorted({*rows.column(0).to_pylist()} - {*places})  # two windows may ask for them
         return places
 
     def forget(self, found: Found, after: int) -> None:

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.algebra.nodes import Group
+from rheos.algebra.rewrite import nodes
 from rheos.algebra.streams import CSparqlQuery
-from rheos.optimize.sharding import PARTIALS, Cut, Uncut, cut, nodes, triple_patterns, wanted
+from rheos.optimize.sharding import PARTIALS, Cut, Uncut, cut, triple_patterns, wanted
 from rheos.runtime.operator import Answers
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.worker.database import Database

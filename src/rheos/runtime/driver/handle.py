@@ -177,6 +177,7 @@ class Handle:
     def report(self, report: Report) -> None:
         """Take the report of a batch: its answers, and how the work was shared out."""
         before, skipped, reported = self.metrics, 0, report.answers
+        latest = pc.max(reported.instants.column(1)).as_py()
         if self.info.skips:
             said = reported.rows.column(-1)
             skipped = len(said) - said.null_count
@@ -192,7 +193,7 @@ class Handle:
             running=self.running,
             skipped=before.skipped + skipped,
             times=before.times.plus(report.milliseconds / 1000),
-            event_time=pc.max(reported.instants.column(1)).as_py() or before.event_time,
+            event_time=before.event_time if latest is None else latest,
         )
         instants = reported.instants
         if not self._callbacks and self._results.maxlen is not None:

@@ -351,7 +351,8 @@ class Loop:
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
         late = self.limit is not None and self.busy_for > self.limit
-        self._cautious = (late or bool(collected.deferred)) and not self._cautious
+        # Queries whose shards could not be merged took no time, so nobody has to wait for them.
+        self._cautious = (late or bool(collected.deferred - collected.unmerged)) and not self._cautious
         self.journal.discard(collected.files)
         self._compaction.consider(self.segments)
         self._collect_garbage(number)

@@ -244,7 +244,9 @@ class Streaming:
         )
         derived = iri(iris.resolve(found.name, base)) if found.makes_stream else None
         if operator.unbounded:
-            warn(f"{found.name}: nothing bounds the duration of its solutions, so all events are remembered")
+            self._warn(
+                f"{found.name}: nothing bounds the duration of its solutions, so all events are remembered"
+            )
         registered = Registered(info, operator, derived)
         named = [clause.iri for clause in tree.streams]
         named += [pattern.name for pattern in tree.stream_patterns if not isinstance(pattern.name, ast.Var)]

@@ -101,12 +101,12 @@ class StaticTables:
         None if there is none."""
         if family is None or len(family.rows) < 2 or constants_of(family, part) is None:
             return None
-        with within(limit):
-            for number, row in enumerate(family.rows):
-                try:
+        for number, row in enumerate(family.rows):
+            try:
+                with within(limit):
                     self._filled(part, constants_of(replace(family, rows=(row,)), part))
-                except Exception:
-                    return number
+            except Exception:
+                return number
         return None
 
     def _state(self, part: Part) -> object:

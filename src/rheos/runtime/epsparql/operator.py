@@ -31,7 +31,7 @@ from rheos.algebra.rewrite import has_streams
 from rheos.algebra.streams import EPSparqlQuery
 from rheos.answers.continuous import QueryInfo
 from rheos.execute.database import LARGE
-from rheos.optimize.compare_resources import compare_resources
+from rheos.optimize import optimize_epsparql
 from rheos.optimize.durations import greatest, lateness, memory_bound, total
 from rheos.optimize.events import (
     Twins,
@@ -42,10 +42,8 @@ from rheos.optimize.events import (
     completed,
 )
 from rheos.optimize.links import Links, NotKept, links_of
-from rheos.optimize.push_filters import push_filters
 from rheos.optimize.sharding import of_shard, shard_variable
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
-from rheos.optimize.statistics import Statistics
 from rheos.optimize.uninterrupted import uninterrupted
 from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
@@ -105,11 +103,7 @@ class EPSparqlOperator(Operator):
 
     @classmethod
     def of(cls, query: EPSparqlQuery, text: str = "") -> EPSparqlOperator:
-        unknown = Statistics(0, {})
-        asked = compare_resources(query.query, unknown)
-        consumes = query.consumption != "unrestricted"
-        # With a policy, the pairs depend on the solutions of every part, so no filter may be moved.
-        asked = asked if consumes else push_filters(asked, unknown)
+        asked, consumes = optimize_epsparql(query).query, query.consumption != "unrestricted"
         found = Leaves(asked, consumes)
         pattern = found.numbered(asked.form.pattern)
         derivations = derivations_for(query.query, found.patterns)

@@ -202,10 +202,10 @@ class Plans:
         known = settings.get("disabled_optimizers", "''").strip("'")
         without = ",".join(filter(None, (known, *WITHOUT)))
         settings = {**settings, "disabled_optimizers": f"'{without}'"}
-        for name, value in settings.items():
-            self.cursor.execute(f"SET {name} = {value}")
         text = with_views(sql, read)
         try:
+            for name, value in settings.items():
+                self.cursor.execute(f"SET {name} = {value}")
             if not operators(self.cursor, text) <= REPEATABLE:
                 return "unfit"
             self.cursor.execute(f"PREPARE {plan.name} AS {text}")
@@ -217,7 +217,9 @@ class Plans:
     def _rows_of(self, name: str, table: pa.Table) -> Rows:
         key = name, table.schema
         if key not in self._rows:
-            self._rows[key] = Rows(f"rows_{len(self._rows)}", table, self.cursor)
+            # A new number each time: an interruption may leave a table that is not in `_rows`.
+            self._made += 1
+            self._rows[key] = Rows(f"rows_{self._made}", table, self.cursor)
         return self._rows[key]
 
     def _run(self, plan: Plan, tables: Mapping[str, pa.Table]) -> pa.Table:

@@ -182,10 +182,9 @@ def _serve(connection: Connection) -> None:
     parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for descriptor in range(3, 1024):
-        if descriptor != connection.fileno():
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+    kept = connection.fileno()
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
     def look_for_parent() -> None:
         while os.getppid() == parent:
