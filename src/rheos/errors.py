@@ -32,9 +32,10 @@ class PlacedError(RheosError):
     def __str__(self) -> str:
         lines = self.text.split("\n")
         where = f"line {self.line}, column {self.column}: {self.message}"
-        if not 1 <= self.line <= len(lines):
-            return where
-        source, at = around(lines[self.line - 1].rstrip("\r").replace("\t", " "), self.column - 1)
+        line = lines[self.line - 1] if 1 <= self.line <= len(lines) else ""
+        if not line.strip():
+            return where  # a caret under nothing shows nothing
+        source, at = around(line.rstrip("\r").replace("\t", " "), self.column - 1)
         return f"{where}\n  {source}\n  {' ' * at}^"
 
 

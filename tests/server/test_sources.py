@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,8 @@ def test_a_client_makes_streams_of_allowed_places(
                 return bool(city.query("seen")["rows"])
 
             wait(later, "an answer")
-            assert values(next(events), "o")[1] == "warm"
+            # `later` may have come within the same second, and the rows of an instant are in no order.
+            assert any(values(event, "o")[1] == "warm" for event in islice(events, 2))
         assert 'rheos_stream_connected{stream="sensors"} 1.0' in city.http.get("/metrics").text
         assert city.http.delete("/seen").status_code == 204
         assert city.http.delete("/sensors").status_code == 204
