@@ -105,7 +105,8 @@ class Engine:
     survives its process. `dead_letters` is a file for the elements that could not be used. A batch reads
     about `batch_bytes` of the streams. The work of each group of queries is divided into `shards` shards;
     without a number, it is divided over all cores when that pays. With `shard_by`, work is divided in this
-    way only, by `time` or by a `variable`; a query that cannot be divided in this way is one shard.
+    way only, by `time` or by a `variable`; a query that cannot be divided in this way is one shard. Long
+    windows are evaluated incrementally where that pays, or always or never with `incremental`.
 
     With `entailment="rdfs"` patterns match what the data and the streams entail, by the schema in the static
     data. A query may ask for another entailment than that of its engine.
@@ -132,6 +133,7 @@ class Engine:
         checkpoint: str | os.PathLike[str] | None = None,
         shards: int | None = None,
         shard_by: Literal["time", "variable"] | None = None,
+        incremental: bool | None = None,
         dead_letters: str | os.PathLike[str] | None = None,
         batch_bytes: int | None = None,
         load_root: str | os.PathLike[str] | None = None,
@@ -153,7 +155,7 @@ class Engine:
         self._given = spark
         self._spark: SparkSession | None = None
         self._checkpoint = checkpoint
-        self._shards, self._shard_by = shards, shard_by
+        self._shards, self._shard_by, self._incremental = shards, shard_by, incremental
         self._dead_letters = None if dead_letters is None else Path(dead_letters)
         self._batch_bytes = batch_bytes
         self._hosting = hosting
@@ -512,6 +514,7 @@ class Engine:
                 checkpoint=self._checkpoint,
                 shards=self._shards,
                 shard_by=self._shard_by,
+                incremental=self._incremental,
                 dead_letters=self._dead_letters,
                 batch_bytes=self._batch_bytes or BATCH_BYTES,
                 execution=self.execution,

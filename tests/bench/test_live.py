@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rheos import Engine
 from rheos.errors import EvaluationError
 from rheos.syntax import parse
-from rheos_bench import live
+from rheos_bench import live, streams
 from rheos_bench.live import questions
 from rheos_bench.live.delays import Live, Read, Written, after_start
 from rheos_bench.passages import Window
@@ -68,6 +69,22 @@ def test_windows_are_filled_before_time_begins() -> None:
     assert -0.1 < delays[0] < 5
 
 
+@pytest.mark.parametrize("name", questions.SHAPES)
+def test_long_windows_of_every_shape_are_incremental(name: str) -> None:
+    text = questions.SHAPES[name].text(Window(3600, 1))
+    with Engine() as engine:
+        assert engine.explanation(text)["incremental"].startswith("yes")
+
+
+def test_cars_leave_some_seconds_after_they_came() -> None:
+    found = list(streams.cars(10_000))
+    entered = {line.split()[0]: at for at, line in enumerate(found) if "enters" in line}
+    left = {line.split()[0]: at for at, line in enumerate(found) if "leaves" in line}
+    both = entered.keys() & left.keys()
+    assert len(both) == 3_000
+    assert {left[car] - entered[car] for car in both} == {streams.STAY * streams.PER_SECOND + 1}
+
+
 @pytest.mark.parametrize("name", questions.LANGUAGES)
 def test_the_count_in_every_language(name: str) -> None:
     assert parse(questions.LANGUAGES[name](Window(10, 1)), "auto").is_continuous
@@ -76,20 +93,24 @@ def test_the_count_in_every_language(name: str) -> None:
 class Measured(live.Bench):
     """A bench that has measured already: a second for each query and each hour of the window."""
 
-    def measured(self, what: str, module: Sequence[str], fill: int = 0) -> live.Delays:
+    def measured(
+        self, what: str, module: Sequence[str], fill: int = 0, lines: live.Lines = streams.lines
+    ) -> live.Delays:
         queries = sum(argument.endswith(".rq") for argument in module) or 2  # PySpark has no files
         return live.Delays(60, 0.1 * queries, 0.3 * queries + fill / 3600)
 
 
 def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Measured(tmp_path, quick=False)
-    for section in (live.windows, live.queries, live.languages, live.rival):
+    for section in (live.windows, live.shapes, live.queries, live.languages, live.rival):
         section(bench)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     for line in (
         "10 s/1 s 60 100 ms 300 ms ≤ 400 ms ok",
         "600 s/1 s 60 100 ms 467 ms ≤ 450 ms missed",
         "3600 s/1 s 60 100 ms 1.30 s ≤ 450 ms missed",
+        "join of two patterns, 10 s/1 s 60 100 ms 300 ms",
+        "join of two patterns, 3600 s/1 s 60 100 ms 1.30 s ≤ 450 ms missed",
         "12 queries 60 1.20 s 3.60 s ≤ 800 ms missed",
         "EP-SPARQL 60 100 ms 300 ms ≤ 400 ms ok",
         "rheos 60 100 ms 300 ms 0.50",

@@ -1,8 +1,9 @@
 """What the tests of the cluster run as a program of its own: queries in all languages over two streams.
 
-    python -m tests.cluster.program MASTER CHECKPOINT STREAMS OUTPUT
+    python -m tests.cluster.program MASTER CHECKPOINT STREAMS OUTPUT [incremental]
 
 STREAMS is the folder or URI of the streams. All answers go to OUTPUT; a run that was interrupted goes on.
+With `incremental`, workers use what they kept of earlier batches wherever they can, although little is live.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ QUERIES = [
 ]
 
 
-def main(master: str, checkpoint: str, streams: str, output: str) -> None:
+def main(master: str, checkpoint: str, streams: str, output: str, way: str = "") -> None:
     builder = SparkSession.builder.master(master).appName("rheos cluster test")
     settings = {
         "spark.driver.host": "127.0.0.1",
@@ -65,7 +66,8 @@ def main(master: str, checkpoint: str, streams: str, output: str) -> None:
     spark.sparkContext.setLogLevel("OFF")
     goes_on = bool(Store(uri_of(checkpoint)).names("batches"))
     prefixes = f"PREFIX : <{EX}> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
-    with Engine(spark, checkpoint=checkpoint, batch_bytes=600_000, shards=2, base=EX) as engine:
+    work = {"incremental": True} if way == "incremental" else {"shards": 2}
+    with Engine(spark, checkpoint=checkpoint, batch_bytes=600_000, base=EX, **work) as engine:
         engine.load(data=STATIC + ROOMS, format="turtle")
         for name in ("in", "out"):
             engine.add_stream(f"{EX}{name}", f"{streams}/{name}.nq")

@@ -56,14 +56,17 @@ class Place:
         self.environment = environment
         self.expected = b""
 
-    def start(self, master: str, checkpoint: str, streams: str, output: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.cluster.program", master, checkpoint, streams, str(output)]
+    def start(
+        self, master: str, checkpoint: str, streams: str, output: Path, *way: str
+    ) -> subprocess.Popen[bytes]:
+        given = [master, checkpoint, streams, str(output), *way]
+        command = [sys.executable, "-m", "tests.cluster.program", *given]
         log = (output.with_suffix(".log")).open("ab")
         return subprocess.Popen(command, env=self.environment, cwd=ROOT, stdout=log, stderr=log)
 
-    def on_cluster(self, name: str) -> tuple[subprocess.Popen[bytes], Path]:
+    def on_cluster(self, name: str, *way: str) -> tuple[subprocess.Popen[bytes], Path]:
         output = self.folder / f"{name}.ndjson"
-        process = self.start(self.cluster.url, f"s3://bucket/{name}", "s3://bucket/streams", output)
+        process = self.start(self.cluster.url, f"s3://bucket/{name}", "s3://bucket/streams", output, *way)
         return process, output
 
     def finished(self, process: subprocess.Popen[bytes], output: Path) -> bytes:
@@ -113,8 +116,9 @@ def test_the_same_bytes_as_on_one_machine(place: Place) -> None:
     assert place.finished(*place.on_cluster("plain")) == place.expected
 
 
-def test_an_executor_that_is_killed(place: Place) -> None:
-    process, output = place.on_cluster("executor")
+@pytest.mark.parametrize("way", ["shards", "incremental"])
+def test_an_executor_that_is_killed(place: Place, way: str) -> None:
+    process, output = place.on_cluster(f"executor-{way}", way)
     wait_for(lambda: output.exists() and output.stat().st_size > 10_000, "the answers", 240)
     worker = psutil.Process(place.cluster.processes[-1].pid)
     executors = [child for child in worker.children(recursive=True) if "Executor" in command(child)]
@@ -131,8 +135,9 @@ def command(process: psutil.Process) -> str:
         return ""
 
 
-def test_a_driver_that_is_killed_and_started_again(place: Place) -> None:
-    process, output = place.on_cluster("driver")
+@pytest.mark.parametrize("way", ["shards", "incremental"])
+def test_a_driver_that_is_killed_and_started_again(place: Place, way: str) -> None:
+    process, output = place.on_cluster(f"driver-{way}", way)
 
     def written() -> int:
         return output.stat().st_size if output.exists() else 0
@@ -142,7 +147,7 @@ def test_a_driver_that_is_killed_and_started_again(place: Place) -> None:
         process.kill()
         process.wait()
         time.sleep(1)
-        process, _ = place.on_cluster("driver")
+        process, _ = place.on_cluster(f"driver-{way}", way)
     assert place.finished(process, output) == place.expected
 
 

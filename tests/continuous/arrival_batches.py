@@ -72,7 +72,7 @@ class Worker:
     """A worker with a cache, which it sometimes loses. Some batches are evaluated by others, without one."""
 
     def __init__(self, graphs: StaticGraphs, chance: random.Random) -> None:
-        self.cache = Cache(graphs.connection, always=True)
+        self.cache = Cache(graphs.connection, incremental=True)
         self.chance = chance
 
     def of_batch(self) -> Cache | None:

@@ -79,7 +79,7 @@ class Run:
         workers = [StaticGraphs(), StaticGraphs()]
         for graphs in workers if self.static else ():
             graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in self.static), format="nt")
-        caches = [Cache(graphs.connection, always=True) for graphs in workers]
+        caches = [Cache(graphs.connection, incremental=True) for graphs in workers]
         reported: list[Answer] = []
         since = dict(self.since)
         for after, until in itertools.pairwise(self.cuts):

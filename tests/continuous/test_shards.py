@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from rheos.algebra.csparql import translate_csparql
+from rheos.algebra.nodes import Distinct
+from rheos.optimize.sharding import Cut, cut
 from rheos.runtime.csparql.operator import CSparqlBatch, CSparqlOperator
 from rheos.runtime.operator import Answers
 from rheos.runtime.sharding import Shard, UnmergedError
@@ -155,3 +157,14 @@ def test_a_variable_that_all_patterns_have_comes_before_those_of_the_answer(head
     text = f"PREFIX : <http://ex/> {head} {WINDOW} {{ ?a :p ?b . ?b :q ?c }}"
     operator = CSparqlOperator.of(translate_csparql(parse(text, "csparql"), "q", "http://ex/"))
     assert "by ?b" in str(operator.sharding)
+
+
+@pytest.mark.parametrize("distinct", ["DISTINCT ", ""])
+def test_a_shard_gives_a_distinct_row_once(distinct: str) -> None:
+    """So what comes to the merge is as small as the answer, however much is live."""
+    text = f"PREFIX : <http://ex/> SELECT {distinct}?r {WINDOW} {{ ?p :in ?r OPTIONAL {{ ?p :at ?x }} }}"
+    found = cut(translate_csparql(parse(text, "csparql"), "q", "http://ex/").query)
+    assert isinstance(found, Cut)
+    assert found.variable == "p"
+    assert isinstance(found.part.form.pattern, Distinct) is bool(distinct)
+    assert isinstance(found.merge.form.pattern, Distinct) is bool(distinct)

@@ -16,6 +16,7 @@ from rheos.terms import encode
 from tests.continuous.arrival_cases import KINDS, STREAMS, Maker, elements, static
 from tests.continuous.arrival_query import SECOND, clauses, text
 from tests.continuous.arrival_reference import Case, Timed, answers, row_text, triple_text
+from tests.runtime.test_random import ways
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,17 +56,17 @@ def told(answer: Answer) -> tuple[int, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
-    [(1, None, 30, 0), (1, None, 20, 1), (2, "time", 3, 2), (2, "variable", 20, 3)],
+    [(1, None, 30, 0), (1, None, 20, 1), (2, "time", 3, 2), (2, "variable", 20, 3), (None, "kept", 25, 4)],
 )
 def test_agrees_with_all_combinations(
-    shards: int, by: str | None, number: int, seed: int, spark: SparkSession, tmp_path: Path
+    shards: int | None, by: str | None, number: int, seed: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     arriving = {name: in_disorder(elements(chance), chance) for name in STREAMS}
     ordered = {name: sorted(found, key=lambda element: element[3]) for name, found in arriving.items()}
     cases = drawn(chance, number, ordered)
-    size = chance.randrange(800, 2500) if shards == 1 else 3000
-    with Engine(spark, shards=shards, shard_by=by, batch_bytes=size) as engine:
+    size = chance.randrange(800, 2500) if shards != 2 else 3000
+    with Engine(spark, **ways(shards, by), batch_bytes=size) as engine:
         (data,) = {tuple(case.static) for case in cases.values()}
         engine.load(data="".join(f"{' '.join(quad)} .\n" for quad in data), format="nq")
         for at, (name, found) in enumerate(arriving.items()):

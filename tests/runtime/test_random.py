@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -46,6 +46,11 @@ def registered(name: str, text: Text, chance: random.Random) -> str:
     return f"{head} {clauses(chance)} WHERE {text.where} {text.tail}"
 
 
+def ways(shards: int | None, by: str | None) -> dict[str, Any]:
+    """How an engine shares out its work; `kept`: not at all, but with what workers keep between batches."""
+    return {"incremental": True} if by == "kept" else {"shards": shards, "shard_by": by}
+
+
 def end(case: Case) -> int:
     """Where the clock stops: the first evaluation at which every window is past its last element."""
     last = {name: elements[-1][3] for name, elements in case.streams.items()}
@@ -78,10 +83,10 @@ def rows(answer: Answer) -> Counter[tuple[object, ...]]:
 @pytest.mark.parametrize("large", [False, True])  # read where they are evaluated, or by tasks of their own
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
-    [(1, None, 20, 0), (1, None, 20, 1), (2, "time", 4, 2), (2, "variable", 20, 3)],
+    [(1, None, 20, 0), (1, None, 20, 1), (2, "time", 4, 2), (2, "variable", 20, 3), (None, "kept", 25, 4)],
 )
 def test_agrees_with_a_store_per_evaluation(
-    shards: int,
+    shards: int | None,
     by: str | None,
     number: int,
     seed: int,
@@ -98,8 +103,8 @@ def test_agrees_with_a_store_per_evaluation(
     static = [triple(chance, ["static", "p", "other"]) for _ in range(5)]
     texts = chance.sample([*QUERIES, *TIMED], number)
     queries = {f"q{at}": registered(f"q{at}", text, chance) for at, text in enumerate(texts)}
-    size = chance.randrange(200, 1500) if shards == 1 else 3000
-    with Engine(spark, shards=shards, shard_by=by, batch_bytes=size) as engine:
+    size = chance.randrange(200, 1500) if shards != 2 else 3000
+    with Engine(spark, **ways(shards, by), batch_bytes=size) as engine:
         engine.load(data="".join(f"{' '.join(triple)} .\n" for triple in static), format="nt")
         for at, (name, elements) in enumerate(arriving.items()):
             path = tmp_path / f"{at}.nq"

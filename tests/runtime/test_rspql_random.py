@@ -16,7 +16,7 @@ from rheos.answers.continuous import time_text
 from tests.continuous.cases import ONE, TWO
 from tests.continuous.rspql_cases import QUERIES, background, case_of, graphs, registered
 from tests.continuous.rspql_reference import Element, answers, end
-from tests.runtime.test_random import DATE_TIME, LATENESS, reported
+from tests.runtime.test_random import DATE_TIME, LATENESS, reported, ways
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,10 +54,16 @@ def documents(path: Path, elements: Sequence[Element]) -> Path:
 @pytest.mark.parametrize("named", [False, True], ids=["triples", "graphs"])
 @pytest.mark.parametrize(
     ("shards", "by", "number", "seed"),
-    [(1, None, 25, 0), (2, "time", 4, 1), (2, "variable", 20, 2)],
+    [(1, None, 25, 0), (2, "time", 4, 1), (2, "variable", 20, 2), (None, "kept", 25, 3)],
 )
 def test_agrees_with_stores_of_windows(
-    shards: int, by: str | None, number: int, seed: int, named: bool, spark: SparkSession, tmp_path: Path
+    shards: int | None,
+    by: str | None,
+    number: int,
+    seed: int,
+    named: bool,
+    spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
     chance = random.Random(f"{seed} {named}")
     arriving: dict[str, list[Element]] = {}
@@ -75,7 +81,7 @@ def test_agrees_with_stores_of_windows(
         for at, text in enumerate(texts)
     }
     size = chance.randrange(200, 1500)
-    with Engine(spark, shards=shards, shard_by=by, batch_bytes=size) as engine:
+    with Engine(spark, **ways(shards, by), batch_bytes=size) as engine:
         engine.load(data="".join(f"{' '.join(triple)} .\n" for triple in static), format="nt")
         for at, (name, found) in enumerate(arriving.items()):
             write = documents if named else lines

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rheos import Engine, RheosError
+from rheos.runtime.driver.handle import Handle
+from rheos.runtime.driver.hosting import Hosting
 from rheos.runtime.state.progress import Progress
 from rheos.sources.ahead import HOUR, Ahead
 from rheos.sources.lines import read_lines
@@ -138,14 +140,17 @@ BOTH = f"""REGISTER QUERY both AS {PREFIX} SELECT ?o ?x FROM STREAM <{STREAM}> [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shards", [1, 2])
-def test_a_stream_that_is_reset_is_as_new(spark: SparkSession, tmp_path: Path, shards: int) -> None:
+@pytest.mark.parametrize(("shards", "incremental"), [(1, False), (2, False), (None, True)])
+def test_a_stream_that_is_reset_is_as_new(
+    spark: SparkSession, tmp_path: Path, shards: int | None, incremental: bool
+) -> None:
     log = PushLog(tmp_path / "log", ahead=None)
     other = PushLog(tmp_path / "other", ahead=None)
     texts = (ALL, DERIVED, READER, COUNTED, BOTH)
 
     def started() -> Engine:
-        engine = Engine(spark, shards=shards, checkpoint=tmp_path / "checkpoint")
+        checkpoint = tmp_path / "checkpoint"
+        engine = Engine(spark, shards=shards, incremental=incremental, checkpoint=checkpoint)
         engine.add_stream(STREAM, log.source)
         engine.add_stream("http://ex/t", other.source)
         for text in texts:
@@ -197,3 +202,77 @@ def test_a_stream_that_is_reset_is_as_new(spark: SparkSession, tmp_path: Path, s
         assert engine.metrics.streams[STREAM].late == 1
     log.close()
     other.close()
+
+
+# --- what workers keep of long windows -----------------------------------------------------------------
+
+MANY = 21_000  # with so many live elements, workers keep what they found
+
+
+def crowd(log: PushLog, start: int, seconds: int) -> None:
+    """Many different elements in some seconds. So much is new then that the batch is evaluated as a whole."""
+    push(log, lines(("a", "p", f"o{at}", start + at * seconds / MANY) for at in range(MANY)))
+
+
+def counts(handle: Handle) -> dict[float, int]:
+    return {at: int(row["n"]) for at, [row] in reported(handle)}
+
+
+def test_a_reset_leaves_nothing_of_before_with_the_workers(spark: SparkSession, tmp_path: Path) -> None:
+    """The places of elements begin again, while time goes on."""
+    log = PushLog(tmp_path / "log", ahead=None)
+    texts = (
+        query("n", "(COUNT(*) AS ?n)", "?s :p ?o", "RANGE 60s STEP 10s"),
+        f"REGISTER QUERY pairs AS {PREFIX} SELECT ?o WHERE {{"
+        f" STREAM <{STREAM}> [RANGE 60s] {{ ?s :p ?o . ?o :q ?x }} }}",
+        f"REGISTER QUERY order AS {PREFIX} SELECT ?o WHERE {{ {{ ?s :p ?o }} SEQ {{ ?o :q ?x }}"
+        f' FILTER (getDURATION() < "PT60S"^^<http://www.w3.org/2001/XMLSchema#duration>) }}',
+    )
+    with Engine(spark) as engine:
+        engine.add_stream(STREAM, log.source)
+        count, pairs, order = (engine.register(text, keep=None) for text in texts)
+        engine.start()
+        crowd(log, 100, 40)
+        wait(lambda: 130 in counts(count), "the first answers")
+        push(log, line("o7", "q", "x", 141))  # workers begin to keep what they find
+        wait(lambda: 140 in counts(count), "the answer with what is kept")
+        engine.reset_stream(STREAM)
+        since = [len(handle.results) for handle in (pairs, order)]
+        crowd(log, 201, 38)
+        wait(lambda: 230 in counts(count), "the answers after it")
+        push(log, line("o8", "q", "x", 241) + line("o20000", "q", "x", 242))
+        wait(lambda: 240 in counts(count), "the answer with what is kept")
+        push(log, line("b", "p", "c", 251) + line("o9", "q", "x", 252))
+        wait(lambda: 250 in counts(count), "another one")
+        wait(lambda: len(order.results) >= since[1] + 2, "the sequences")
+    assert [counts(count)[at] for at in (240, 250)] == [MANY, MANY]
+    for handle, told in zip((pairs, order), since, strict=True):
+        assert reported(handle)[told:] == [(241, [{"o": "o8"}]), (242, [{"o": "o20000"}])]
+    log.close()
+
+
+def test_a_query_that_takes_the_place_of_another_has_its_own_windows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The two differ in their windows only, and the second goes on where the first was."""
+    log = PushLog(tmp_path / "log", ahead=None)
+
+    def text(window: str) -> str:
+        return query("n", "(COUNT(*) AS ?n)", "?s :p ?o", window)
+
+    with Engine(spark, hosting=Hosting(lambda message: None)) as engine:
+        engine.add_stream(STREAM, log.source)
+        engine.start()
+        handle = engine.register(text("RANGE 60s STEP 10s"))
+        crowd(log, 1, 38)
+        wait(lambda: 30 in counts(handle), "the answers of the first")
+        push(log, line("b", "p", "c", 41))
+        wait(lambda: 40 in counts(handle), "its answer with what is kept")
+        handle = engine.register(text("RANGE 30s STEP 10s"), replace=True)
+        crowd(log, 75, 4)
+        push(log, line("b", "p", "d", 81))
+        wait(lambda: 80 in counts(handle), "the answers of the second")
+        push(log, line("b", "p", "d", 91))
+        wait(lambda: 90 in counts(handle), "its answer with what is kept")
+    assert counts(handle)[90] == MANY + 1
+    log.close()

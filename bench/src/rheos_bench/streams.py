@@ -19,6 +19,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 PER_SECOND = 1000
 GATES = 100
 DISTRICTS = 20
+STAY = 4  # seconds from entering the city to leaving it
 STATIC_TRIPLES = 10_000
 
 
@@ -29,6 +30,13 @@ def lines(
     pick = random.Random(seed).random
     for number, time in enumerate(times(triples, per_second, start)):
         yield f"<{CITY}passage/{number}> <{VOCABULARY}through> <{CITY}gate/{int(pick() * GATES)}> {time} .\n"
+
+
+def cars(number: int) -> Iterator[str]:
+    """Elements of another stream: cars enter at gates and leave STAY seconds later, by turns."""
+    for at, time in enumerate(times(number, PER_SECOND, START)):
+        does, car = ("leaves", at // 2 - STAY * PER_SECOND // 2) if at % 2 else ("enters", at // 2)
+        yield f"<{CITY}car/{car}> <{VOCABULARY}{does}> <{CITY}gate/{car * 7 % GATES}> {time} .\n"
 
 
 def times(number: int, per_second: int, start: datetime) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rheos.errors import EvaluationError
+from rheos.execute import archive
 from rheos.execute.base import SparkGraphs, named
 from rheos.execute.limits import limited_jobs
 from rheos.execute.session import map_in_arrow
@@ -57,12 +58,14 @@ class Catalyst:
 
         with limited_jobs(self.session()):
             try:
-                return named(self.dataframe(statement).toArrow(), statement)
+                found = named(self.dataframe(statement).toArrow(), statement)
             except (PySparkException, Py4JJavaError) as error:
                 # Errors that Spark does not expect, such as a stack overflow, come as Java exceptions.
                 text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
                 first, *_ = text.strip().splitlines() or [type(error).__name__]
                 raise EvaluationError(f"Spark could not run the query: {first}") from error
+        archive.worth_keeping(archive.QUICK)
+        return found
 
 
 def suit_to(spark: SparkSession, triples: int) -> None:

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rheos.errors import EnvironmentFault
+from rheos.execute import archive
+from rheos.folders import cache_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -255,9 +257,8 @@ def this_interpreter(context: SparkContext) -> Iterator[None]:
 
 def check_java() -> None:
     """Raise an EnvironmentFault that says how to get Java, if there is none or it is too old."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if java is None or not Path(java).exists():
+    home, java = os.environ.get("JAVA_HOME"), _java()
+    if java is None or not java.exists():
         where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "no `java` was found"
         raise EnvironmentFault(f"Spark needs Java {JAVA_VERSIONS}, and {where}: {_INSTALL}")
     try:
@@ -267,6 +268,13 @@ def check_java() -> None:
     version = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
     if version and int(version[1]) < _OLDEST_JAVA:
         raise EnvironmentFault(f"Spark needs Java {JAVA_VERSIONS}; {java} is Java {version[1]}: {_INSTALL}")
+
+
+def _java() -> Path | None:
+    """The program that a JVM is started with."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    return None if found is None else Path(found)
 
 
 def kafka_coordinates() -> str:
@@ -288,8 +296,7 @@ def kafka_settings() -> dict[str, str]:
         if not jars:
             raise EnvironmentFault(f"{KAFKA_JARS} is {folder}, but there are no jars in it")
         return {"spark.jars": ",".join(jars)}
-    home = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", tempfile.gettempdir()), ".cache")
-    return {"spark.jars.packages": kafka_coordinates(), "spark.jars.ivy": str(Path(home, "rheos", "ivy"))}
+    return {"spark.jars.packages": kafka_coordinates(), "spark.jars.ivy": str(cache_folder() / "ivy")}
 
 
 def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
@@ -299,6 +306,8 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
 
     home = Path(tempfile.mkdtemp(prefix="rheos-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
+    installed, java = _installed_spark(), _java()
+    place = archive.folder_of(installed, java) if installed and java else None
     log = home / "spark.log"
     logging = home / "log4j2.properties"
     logging.write_text(_LOGGING.format(log=log))
@@ -320,6 +329,7 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
                 # A full heap would make Spark hang instead of fail.
                 "-XX:+ExitOnOutOfMemoryError",
                 *(_QUICK_JAVA if quick else _LASTING_JAVA),
+                *(archive.options(place, archive.QUICK if quick else archive.LASTING) if place else ()),
             ]
         ),
     }
@@ -331,7 +341,7 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
         if gateway is None:
             # When Spark asks a streaming source for its offsets, it takes the interpreter from this variable.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            with log.open("ab") as errors, light_spark_home(home):
+            with log.open("ab") as errors, light_spark_home(place or home):
                 streams = {"stderr": errors, "stdout": errors}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)
@@ -361,9 +371,10 @@ def light_spark_home(folder: Path) -> Iterator[None]:
         return
     light = folder / "home"
     try:
-        light.mkdir()
+        light.mkdir(exist_ok=True)
         for part in ("bin", "jars"):
-            (light / part).symlink_to(installed / part, target_is_directory=True)
+            with suppress(FileExistsError):
+                (light / part).symlink_to(installed / part, target_is_directory=True)
     except OSError:  # a file system without links
         yield
         return

@@ -9,8 +9,9 @@ solutions of a shard, and each triple pattern can leave them out before it is jo
     part:             group ─ pattern, of one shard      merge:  project ─ group ─ parts
 
 The operators above the cut are evaluated once, on the rows of all shards. If the answer has the variable, the
-cut is at the top. If a projection takes the variable away, the cut is there, below DISTINCT. Otherwise the
-grouping is cut in two: each shard counts its own solutions, and the merge adds the counts.
+cut is at the top. If a projection takes the variable away, the cut is there, below DISTINCT; a
+shard then gives each row once. Otherwise the grouping is cut in two: each shard counts its own solutions, and
+the merge adds the counts.
 """
 
 from __future__ import annotations
@@ -231,8 +232,17 @@ def _spine(pattern: Node) -> Iterator[Node]:
 
 def _looks_down(pattern: Node, cut_at: Node) -> bool:
     """Whether an operator above the cut has an EXISTS, which would look at the data below the cut."""
-    above = itertools.takewhile(lambda node: node is not cut_at, _spine(pattern))
-    return any(len(below(node)) > 1 for node in above)
+    return any(len(below(node)) > 1 for node in _upon(pattern, cut_at))
+
+
+def _parent(pattern: Node, node: Node) -> Node | None:
+    """The operator right above a node of the spine."""
+    return next(reversed(_upon(pattern, node)), None)
+
+
+def _upon(pattern: Node, node: Node) -> list[Node]:
+    """The operators above a node of the spine, from the top down."""
+    return list(itertools.takewhile(lambda found: found is not node, _spine(pattern)))
 
 
 def _group_of(pattern: Node) -> Group | None:
@@ -243,8 +253,11 @@ def _group_of(pattern: Node) -> Group | None:
 def _cut_at(query: Query, below_cut: Node, name: str) -> Cut:
     columns = tuple(sorted(in_scope(below_cut)))
     found = TableScan(PARTIALS, columns, certain(below_cut), by_instant=True)
-    part = Select(of_shard(below_cut, name), columns)
-    return Cut(name, replace(query, form=part), replace(query, form=_above(query.form, below_cut, found)))
+    part = of_shard(below_cut, name)
+    if isinstance(_parent(query.form.pattern, below_cut), Distinct):
+        part = Distinct(part)  # a shard gives each row once, so that the merge has less to read
+    whole = replace(query, form=_above(query.form, below_cut, found))
+    return Cut(name, replace(query, form=Select(part, columns)), whole)
 
 
 def _above(form: Form, old: Node, new: Node) -> Form:

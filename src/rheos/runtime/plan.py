@@ -152,6 +152,7 @@ class Control:
     shards: tuple[int, ...] = ()
     sharded: bool = False  # share out work even where that saves no time
     shard_by: Way | None = None  # share out work only in this way
+    incremental: bool | None = None  # whether workers use what they kept; without a value, where it pays
     unmerged: frozenset[str] = frozenset()  # not sharded by a variable: their answers could not be merged
     limit: float | None = None  # how many seconds a query may take
     cautious: bool = False  # the batch before took too long: new queries wait for the next one

@@ -19,6 +19,7 @@ from typing import Any
 import lark
 from lark import Lark
 
+from rheos.folders import cache_folder
 from rheos.syntax.build import Builder
 from rheos.syntax.lexer import SharedLexer
 
@@ -115,6 +116,4 @@ def _tables(text: str, options: dict[str, Any]) -> Lark:
 
 def _cache_file(text: str) -> Path:
     make = f"{text}{lark.__version__}{sys.version_info[:2]}"
-    # A user without a home has no cache: nothing can be made or read below the null device.
-    home = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", os.devnull), ".cache")
-    return Path(home, "rheos", hashlib.sha256(make.encode()).hexdigest()[:20] + ".grammar")
+    return cache_folder() / (hashlib.sha256(make.encode()).hexdigest()[:20] + ".grammar")

@@ -1,5 +1,5 @@
-"""`rheos bench live`: how long after an instant is complete its answers are out, with long windows, many
-queries, and in all languages; beside PySpark's own windowed count.
+"""`rheos bench live`: how long after an instant is complete its answers are out, with long windows, other
+shapes of queries, many queries, and in all languages; beside PySpark's own windowed count.
 
 The stream goes to `rheos run` through standard input, and answers come through standard output.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,12 +20,16 @@ from rheos_bench.passages import Window
 from rheos_bench.report import duration, heading, machine, percentile, ratio, table, verdict
 
 SHORT = Window(10, 1)
-WINDOWS = (SHORT, Window(600, 1), Window(3600, 1))
+LONG = Window(3600, 1)
+WINDOWS = (SHORT, Window(600, 1), LONG)
 NUMBERS = (1, 12, 100)
 HALF, MOST = 0.2, 0.4  # seconds: what one query should take, at the 50th and the 95th percentile
 MOST_OF_MANY = {1: MOST, 12: 0.8, 100: 1.0}
 TIMES_SHORT = 1.5  # a long window may take so many times as long as a short one
 WARM_UP, SECONDS, QUICK_SECONDS = 30, 60, 10
+
+
+Lines = Callable[[int], Iterator[str]]  # so many elements of a stream
 
 
 class Delays(NamedTuple):
@@ -48,7 +52,7 @@ class Bench(NamedTuple):
     folder: Path
     quick: bool
 
-    def delays(self, what: str, texts: Sequence[str], fill: int = 0) -> Delays:
+    def delays(self, what: str, texts: Sequence[str], fill: int = 0, lines: Lines = streams.lines) -> Delays:
         """Those of `rheos run` with some queries."""
         files = []
         for at, text in enumerate(texts):
@@ -56,10 +60,12 @@ class Bench(NamedTuple):
             files[-1].write_text(text, encoding="utf-8")
         static = streams.write_static(self.folder / "live.nt")
         options = ["--stream", f"{streams.STREAM}=-", "--data", str(static), "--format", "ndjson", "--quiet"]
-        return self.measured(what, ["rheos", "run", *map(str, files), *options], fill)
+        return self.measured(what, ["rheos", "run", *map(str, files), *options], fill, lines)
 
-    def measured(self, what: str, module: Sequence[str], fill: int = 0) -> Delays:
-        live = Live(fill, WARM_UP, QUICK_SECONDS if self.quick else SECONDS)
+    def measured(
+        self, what: str, module: Sequence[str], fill: int = 0, lines: Lines = streams.lines
+    ) -> Delays:
+        live = Live(fill, WARM_UP, QUICK_SECONDS if self.quick else SECONDS, lines)
         with progress(f"{what}, for {live.warm_up + live.counted} s"):
             found = live.delays([sys.executable, "-m", *module])
         return Delays(len(found), percentile(found, 0.5), percentile(found, 0.95))
@@ -68,8 +74,14 @@ class Bench(NamedTuple):
 def run(settings: Settings) -> None:
     """Print the tables that the user asked for."""
     heading(machine())
-    print(f"{streams.PER_SECOND:,} elements a second in real time, count per group")
-    sections = {"windows": windows, "queries": queries, "languages": languages, "rival": rival}
+    print(f"{streams.PER_SECOND:,} elements a second in real time; a count per group, unless said")
+    sections = {
+        "windows": windows,
+        "shapes": shapes,
+        "queries": queries,
+        "languages": languages,
+        "rival": rival,
+    }
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder:
         bench = Bench(Path(folder), settings.quick)
         for name, section in sections.items():
@@ -89,6 +101,19 @@ def windows(bench: Bench) -> None:
         rows.append(found.row(str(window), target))
         if window is SHORT:
             print(f"50th percentile: {duration(found.half)}, target {duration(HALF)}")
+    told(rows)
+
+
+def shapes(bench: Bench) -> None:
+    """Different shapes of queries, each over a short window, and over a long one that is full."""
+    heading(f"Shapes, {SHORT} and {LONG}")
+    rows = []
+    for what, (text, lines) in questions.SHAPES.items():
+        short = bench.delays(f"{what}, {SHORT}", [text(SHORT)], lines=lines)
+        rows.append(short.row(f"{what}, {SHORT}"))
+        if not bench.quick:
+            found = bench.delays(f"{what}, {LONG}", [text(LONG)], LONG.range, lines)
+            rows.append(found.row(f"{what}, {LONG}", short.most * TIMES_SHORT))
     told(rows)
 
 

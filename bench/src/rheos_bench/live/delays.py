@@ -12,7 +12,7 @@ import json
 import subprocess
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -70,6 +70,7 @@ class Live:
     fill: int
     warm_up: int
     counted: int
+    lines: Callable[[int], Iterator[str]] = streams.lines
 
     def delays(self, command: Sequence[str]) -> list[float]:
         """The delays of all the answers that a process gives while the counted seconds are written to it."""
@@ -107,7 +108,7 @@ class Live:
     ) -> None:
         """Write each element at its time, once the windows are full."""
         total = (self.fill + self.warm_up + self.counted) * streams.PER_SECOND
-        lines = (line.encode() for line in streams.lines(total))
+        lines = (line.encode() for line in self.lines(total))
         count = self._fill(stream, lines, read, process)
         began, first = time.perf_counter(), count
         while count < total:

@@ -1,8 +1,13 @@
-"""Questions: the count of `rheos bench live` in each language, and many different queries."""
+"""Questions: the count of `rheos bench live` in each language, other shapes of queries, and many different
+queries."""
 
 from __future__ import annotations
 
-from rheos_bench.passages import COUNT, PREFIXES, Window, different
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rheos_bench import streams
+from rheos_bench.passages import COUNT, PREFIXES, Question, Window, different
 from rheos_bench.streams import STREAM
 
 
@@ -33,6 +38,47 @@ def epsparql(window: Window) -> str:
 
 
 LANGUAGES = {"C-SPARQL": csparql, "RSP-QL": rspql, "CQELS-QL": cqels, "EP-SPARQL": epsparql}
+
+
+class Shape(NamedTuple):
+    """A shape of query, and the elements that it reads."""
+
+    text: Callable[[Window], str]
+    lines: Callable[[int], Iterator[str]]
+
+
+def with_static(window: Window) -> str:
+    where = "?passage v:through ?gate . ?gate v:street ?street . ?street v:district ?district"
+    count = "SELECT ?district (COUNT(*) AS ?n)"
+    return Question(count, f"WHERE {{ {where} }} GROUP BY ?district").over(window, "districts")
+
+
+def pairs(window: Window) -> str:
+    where = "?car v:enters ?in . ?car v:leaves ?out"
+    return Question("SELECT ?in (COUNT(*) AS ?n)", f"WHERE {{ {where} }} GROUP BY ?in").over(window, "pairs")
+
+
+def ticking(window: Window) -> str:
+    """A count that is reported whenever it changes."""
+    return f"""REGISTER QUERY ticking AS {PREFIXES}
+    SELECT ?gate (COUNT(*) AS ?n)
+    WHERE {{ STREAM <{STREAM}> [RANGE {window.range}s] {{ ?passage v:through ?gate }} }} GROUP BY ?gate"""
+
+
+def stays(window: Window) -> str:
+    return f"""REGISTER QUERY stays AS {PREFIXES}PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+    SELECT ?car FROM STREAM <{STREAM}>
+    WHERE {{ {{ ?car v:enters ?in }} SEQ {{ ?car v:leaves gate:7 }}
+             FILTER (getDURATION() < "PT{window.range}S"^^xsd:duration) }}"""
+
+
+SHAPES = {
+    "count per group": Shape(csparql, streams.lines),
+    "count with static data": Shape(with_static, streams.lines),
+    "join of two patterns": Shape(pairs, streams.cars),
+    "CQELS-QL, count per group": Shape(ticking, streams.lines),
+    "SEQ within the window": Shape(stays, streams.cars),
+}
 
 
 def many(number: int, window: Window) -> list[str]:

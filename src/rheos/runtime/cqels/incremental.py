@@ -103,9 +103,6 @@ class Incremental:
         looked at."""
         query, links = prepared.query, prepared.links
         streams = streams_of(query)
-        if span[0] == NEVER:  # a stream may have been reset
-            for stream in streams:
-                self.cache.forget_stream(stream)
         if span[0] == NEVER or isinstance(links, NotKept):
             return None
         found = None if prepared.monotone else self.found(prepared, span[0], unseen, constants, name)

@@ -50,7 +50,8 @@ LEAST_GROWTH = 10_000
 @dataclass
 class Found:
     """What a worker has found for a query so far. The table named `table` has the solutions, or parts of
-    groups, of all elements up to the time `until`, except those that have ended by the time `forgotten`."""
+    groups, of all elements up to the time `until`. Those that have ended by the time `forgotten` may be
+    missing."""
 
     table: str
     forgotten: int
@@ -79,7 +80,8 @@ class Incremental:
         self.cache = bench.cache
         self.elements = {stream: bench.elements[stream] for stream in operator.streams}
         self.query_name = name
-        self.name = digest("kept", name, operator.statement.sql)
+        # The statement does not tell windows apart: they are views.
+        self.name = digest("kept", name, operator.statement.sql, self.query.windows, self.query.every)
 
     def answers(self, span: Span) -> Answers | None:
         """What the query reports; None if it has to be evaluated on all live elements."""
@@ -91,8 +93,9 @@ class Incremental:
         unseen = span.unseen
         if found.until < span.until:
             self.add(found, span, unseen, memories)
-        held = [interval for interval in found.held if interval[1] > span.after]
-        times = reporting(self.query, held, span.after, span.until)
+        found.held = [interval for interval in found.held if interval[1] > span.after]
+        found.forgotten = max(found.forgotten, span.after)
+        times = reporting(self.query, found.held, span.after, span.until)
         instants = pa.table({"instant": times, "at": times})
         skipped = instants.slice(0, max(0, len(instants) - 1) if self.query.stretched else 0)
         instants = instants.slice(len(skipped))
@@ -111,8 +114,6 @@ class Incremental:
 
     def memory(self, stream: str, span: Span) -> Repeats:
         """The triples of a stream that come again, up to the end of the span."""
-        if span.after == NEVER:  # the stream may have been reset
-            self.cache.forget_stream(stream)
         memory: Repeats = self.cache.streams.setdefault(stream, Repeats())
         memory.take_in(self.elements[stream], span.until, self.database)
         return memory
@@ -314,8 +315,6 @@ class Incremental:
         live = select(["*"], self.name, [f"{INTERVAL[1]} > {after}"])
         self.database.run(f"CREATE OR REPLACE TABLE {self.name} AS {live}")
         found.rows = self.database.ask(f"SELECT count(*) FROM {self.name}").column(0)[0].as_py()
-        found.forgotten = after
-        found.held = [interval for interval in found.held if interval[1] > after]
 
 
 def times_held(window: LogicalWindow, times: pa.ChunkedArray) -> list[Interval]:

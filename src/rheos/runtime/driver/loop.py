@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
+from rheos.execute import archive
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
 from rheos.execute.local import Local
@@ -105,6 +106,7 @@ class Loop:
     # how.
     shards: int | None = None
     shard_by: Way | None = None
+    incremental: bool | None = None  # whether workers use what they kept; without a value, where it pays
     progress: dict[str, Progress] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     counts: dict[str, dict[int, Count]] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.finished = threading.Event()
         self.batches = 0
-        self.run = uuid.uuid4().hex[:8]  # in the names of what this run writes
+        self.run = new_run()
         self._watch = Watch(self.streams)
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -246,6 +248,7 @@ class Loop:
             for handle in readers:
                 self.reached.pop(handle.name, None)
             self.registry.restart(readers, self.now())
+            self.run = new_run()  # places begin again, so workers must forget those that they know
             self.journal.amend(self._record())
 
     @property
@@ -314,6 +317,7 @@ class Loop:
             self._shards(plan),
             self.shards is not None,
             self.shard_by,
+            self.incremental,
             frozenset(self._unmerged),
             self.limit,
             self._cautious,
@@ -420,8 +424,8 @@ class Loop:
             return True
         # An incremental query has its earlier solutions in the cache of one task, which needs no help if few
         # elements are new.
-        few = self._lately <= held * MOST_NEW
-        sharing = (operator for operator in operators if not (few and operator.incremental))
+        kept = self._lately <= held * MOST_NEW if self.incremental is None else self.incremental
+        sharing = (operator for operator in operators if not (kept and operator.incremental))
         return held >= SHARD_ELEMENTS and any(operator.sharding.variable is not None for operator in sharing)
 
     def _collect_garbage(self, number: int) -> None:
@@ -449,6 +453,7 @@ class Loop:
         self.journal.commit(number, self._record(), said)
         self._done = number
         self.batches += 1
+        archive.worth_keeping(archive.LASTING)
         self._emit(number, said)
         self.sinks.release(number)
         for handle, report in reports:
@@ -581,6 +586,11 @@ class Loop:
             failure = query.exception()
         if failure is not None:
             raise explained(failure)
+
+
+def new_run() -> str:
+    """A name for a run: in the names of what it writes, and for what workers keep between its batches."""
+    return uuid.uuid4().hex[:8]
 
 
 def _line(letter: DeadLetter) -> bytes:

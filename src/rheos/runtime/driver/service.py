@@ -75,6 +75,7 @@ class Streaming:
         checkpoint: str | os.PathLike[str] | None = None,
         shards: int | None = None,
         shard_by: ShardBy | None = None,
+        incremental: bool | None = None,
         dead_letters: Path | None = None,
         batch_bytes: int = BATCH_BYTES,
         execution: str = "auto",
@@ -86,7 +87,7 @@ class Streaming:
         self._graphs = graphs
         self.checkpoint = checkpoint
         self._dead_letters = dead_letters
-        self._shards, self._shard_by = shards, shard_by
+        self._shards, self._shard_by, self._incremental = shards, shard_by, incremental
         self._batch_bytes = batch_bytes
         self._execution = execution
         self._hosting = hosting
@@ -319,6 +320,7 @@ class Streaming:
             limit=None if self._hosting is None else self._hosting.limit,
             shards=self._shards,
             shard_by=self._shard_by,
+            incremental=self._incremental,
             batch_times=NONE if self.loop is None else self.loop.batch_times,
         )
         for stream in used.values():

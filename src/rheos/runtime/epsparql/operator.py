@@ -389,12 +389,9 @@ class EPSparqlBatch:
     ) -> pa.Table | None:
         """The new events, and the old ones that can be part of a solution with a new one. None if that cannot
         be decided."""
-        streams = sorted(detection.streams)
-        if after == NEVER:  # a stream may have been reset
-            for stream in streams:
-                cache.forget_stream(stream)
+        if after == NEVER:
             return None
-        links = detection.links(self.filled)
+        streams, links = sorted(detection.streams), detection.links(self.filled)
         if isinstance(links, NotKept):
             return None
         old, new = list[pa.Table](), list[pa.Table]()

@@ -32,11 +32,11 @@ class Tabled(Protocol):
 
 @dataclass
 class Cache:
-    """What is kept for queries and for streams, by their names. With `always`, the cache is also used where
-    it saves no time."""
+    """What is kept for queries and for streams, by their names. `incremental` says whether queries use it:
+    always, never or, without a value, where it saves time."""
 
     connection: duckdb.DuckDBPyConnection
-    always: bool = False
+    incremental: bool | None = None
     queries: dict[str, Tabled] = field(default_factory=dict)
     streams: dict[str, Any] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
@@ -44,10 +44,11 @@ class Cache:
     plans: Plans = field(init=False)
 
     def __post_init__(self) -> None:
-        self.plans = Plans(self.connection, at_once=self.always)
+        self.plans = Plans(self.connection, at_once=self.incremental is True)
 
     def begin(self, run: str, queries: Collection[str]) -> None:
-        """Begin a batch of a run with these queries, and forget all other queries and runs."""
+        """Begin a batch of a run with these queries, and forget all other queries and runs. In a run, no
+        place of a stream is given to two elements."""
         if run != self.run:
             self.streams.clear()
             self.indexes.clear()
@@ -67,22 +68,20 @@ class Cache:
         for name in list(self.queries):
             self.forget(name)
 
-    def forget_stream(self, stream: str) -> None:
-        """Forget what was kept for the elements of a stream."""
-        self.streams.pop(stream, None)
-        self.indexes.pop(stream, None)
-
     def index(self, stream: str) -> Index:
         """The indexes of the terms of a stream's elements."""
         return self.indexes.setdefault(stream, Index())
 
     def pays(self, buffers: Mapping[str, Buffer], span: Span) -> bool:
         """Whether a query should keep what it finds in a span of these streams."""
-        return self.always or worth_keeping(buffers, span)
+        return worth_keeping(buffers, span, self.incremental)
 
 
-def worth_keeping(buffers: Mapping[str, Buffer], span: Span) -> bool:
-    """Whether so many elements are live, and so few of them new, that the cache saves time."""
+def worth_keeping(buffers: Mapping[str, Buffer], span: Span, told: bool | None = None) -> bool:
+    """Whether so many elements are live, and so few of them new, that the cache saves time; or what the
+    engine was told."""
+    if told is not None:
+        return told
     live = sum(len(buffer.elements) for buffer in buffers.values())
     new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())
     return live >= LEAST_LIVE and new <= live * MOST_NEW

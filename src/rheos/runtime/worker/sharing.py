@@ -28,12 +28,13 @@ LEAST_LIVE = 100_000
 @dataclass(frozen=True, slots=True)
 class Share:
     """The task with a `number` (from 0) out of `of` tasks. With `always`, even little work is shared out. If
-    `by` is a way, work is shared out only in that way."""
+    `by` is a way, work is shared out only in that way. `incremental` is as in the cache of a worker."""
 
     number: int = 0
     of: int = 1
     always: bool = False
     by: Way | None = None
+    incremental: bool | None = None
 
     @property
     def shard(self) -> Shard:
@@ -42,7 +43,7 @@ class Share:
     def way(self, operator: Operator, span: Span, buffers: Mapping[str, Buffer]) -> Way:
         """How the work of an operator is shared out: by time where there are many instants to catch up with,
         by a variable where much is live."""
-        if operator.incremental and not self.always and worth_keeping(buffers, span):
+        if operator.incremental and not self.always and worth_keeping(buffers, span, self.incremental):
             return "one"  # few elements are new, and one worker has the rest in its cache
         sharding = operator.sharding
         new = sum(buffer.between(span.after, span.until) for buffer in buffers.values())

@@ -136,6 +136,7 @@ class Evaluate:
         self._set_up(static)
         store, tasks = control.store, control.tasks(len(plan.groups))
         static.cache.begin(control.run, {query.name for queries in plan.groups for query in queries})
+        static.cache.incremental = control.incremental
         live = {file.name for found in control.segments.values() for file in found.files}
         store.forget(name for name in store.known() if name not in live)
         rows = sorted(
@@ -145,7 +146,7 @@ class Evaluate:
         for task in sorted({row["task"] for row in rows}):
             group, number = tasks[task]
             of = sum(other == group for other, _ in tasks)
-            share = Share(number, of, control.sharded, control.shard_by)
+            share = Share(number, of, control.sharded, control.shard_by, control.incremental)
             queries = plan.groups[group]
             arrivals = arrived([row for row in rows if row["task"] == task and row["stream"]], store)
             wanted = {
