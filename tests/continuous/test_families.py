@@ -35,7 +35,7 @@ from tests.continuous.arrival_query import (
     clauses,
     text,
 )
-from tests.continuous.arrival_reference import Case
+from tests.continuous.arrival_reference import Case, answers
 from tests.continuous.expressions import Compare
 from tests.spread import spread
 
@@ -260,13 +260,16 @@ def variants(first: CqelsQuery, chance: random.Random, number: int) -> list[Cqel
 
 
 def a_family(seed: int) -> tuple[Case, list[CqelsQuery], random.Random]:
-    """Members of a family with the streams and data of a case; every second has constants that differ."""
+    """Members of a family with the streams and data of a case; every second has constants that differ. Most
+    have something to report."""
     chance = random.Random(f"family {seed}")
+    silent = chance.random() < 0.3  # may be
     while True:
         found = drawn(chance, chance.choice(KINDS), changes=False)
         found = replace(found, query=with_constants(found.query, chance))
         first = translated(found)
-        if can_vary(first) and (skeleton(first)[1] or chance.random() < 0.1):
+        varies = can_vary(first) and (skeleton(first)[1] or chance.random() < 0.1)
+        if varies and (silent or answers(found)):
             return found, variants(first, chance, chance.choice([2, 3, 3, 4])), chance
 
 
@@ -290,7 +293,7 @@ def test_as_each_of_its_members_alone(block: int, graphs: StaticGraphs, tmp_path
             answered += bool(alone)
             given = told(query, together[query.name])
             assert given == told(query, alone), (seed, query.name, text(found.query), members)
-    assert answered > 5
+    assert answered > 20
 
 
 # Two constants, and in the streams and the data of the case below much that they can be.
