@@ -13,6 +13,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -23,6 +24,9 @@ import pyarrow.fs as fs
 from rheos.filesystems import file_system
 
 _NOT_FOUND = (FileNotFoundError,)
+# Arrow's names of file systems that have no folders, and where a file is there only when all of it is.
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+_NEW = ".new"  # the name of new content while the old content is deleted
 
 _tables: dict[tuple[str, str], pa.Table] = {}
 _lock = threading.Lock()
@@ -63,8 +67,9 @@ class Store:
             if self.durable:
                 _sync(target.parent)
             return
-        with partial.open("rb") as file:
-            self.write(name, file.read())
+        system, path = self._place(name)
+        with partial.open("rb") as file, system.open_output_stream(path) as sink:
+            sink.write(file.read())
         partial.replace(target)
 
     def table(self, name: str) -> pa.Table:
@@ -97,7 +102,8 @@ class Store:
     # --- any file ------------------------------------------------------------------------------------
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, or replace its content. Readers see either the old or the new content."""
+        """Write a file, or replace its content. Readers see either the old or the new content, also if this
+        process is killed meanwhile."""
         if self.local is not None:
             target = self.local / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -109,12 +115,13 @@ class Store:
             if self.durable:
                 _sync(target.parent)
             return
-        system, root = self._system()
-        path = f"{root}/{name}"
-        if system.type_name not in ("s3", "gcs", "abfs"):  # object stores have no folders
-            system.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        with system.open_output_stream(path) as sink:
-            sink.write(data)
+        system, path = self._place(name)
+        if system.type_name in _OBJECT_STORES:
+            _fill(system, path, data)
+        else:
+            unfinished = f"{path}.{uuid.uuid4().hex[:8]}.partial"
+            _fill(system, unfinished, data)
+            _move(system, unfinished, path)
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None if there is no such file."""
@@ -124,11 +131,14 @@ class Store:
             except FileNotFoundError:
                 return None
         system, root = self._system()
-        try:
-            with system.open_input_stream(f"{root}/{name}") as source:
-                return bytes(source.read())
-        except _NOT_FOUND:
-            return None
+        for path in (f"{root}/{name}", f"{root}/{name}{_NEW}"):
+            try:
+                with system.open_input_stream(path) as source:
+                    return bytes(source.read())
+            except _NOT_FOUND:
+                if system.type_name in _OBJECT_STORES:
+                    break
+        return None
 
     def names(self, folder: str) -> dict[str, float]:
         """The files below a folder, and when each was last changed (seconds since 1970)."""
@@ -144,7 +154,7 @@ class Store:
         system, root = self._system()
         selector = fs.FileSelector(f"{root}/{folder}", recursive=True, allow_not_found=True)
         return {
-            info.path.removeprefix(f"{root}/"): (info.mtime_ns or 0) / 1e9
+            info.path.removeprefix(f"{root}/").removesuffix(_NEW): (info.mtime_ns or 0) / 1e9
             for info in system.get_file_info(selector)
             if info.is_file
         }
@@ -158,11 +168,10 @@ class Store:
                 (self.local / name).unlink(missing_ok=True)
             return
         system, root = self._system()
-        for name in names:
-            try:
-                system.delete_file(f"{root}/{name}")
-            except _NOT_FOUND:
-                continue
+        endings = ("",) if system.type_name in _OBJECT_STORES else ("", _NEW)
+        for path in (f"{root}/{name}{ending}" for name in names for ending in endings):
+            with suppress(*_NOT_FOUND):
+                system.delete_file(path)
 
     # --- this machine's copies -------------------------------------------------------------------------
 
@@ -185,6 +194,35 @@ class Store:
 
     def _system(self) -> tuple[fs.FileSystem, str]:
         return file_system(self.uri)
+
+    def _place(self, name: str) -> tuple[fs.FileSystem, str]:
+        """The file system, and the path of a file in it that is going to be written."""
+        system, root = self._system()
+        path = f"{root}/{name}"
+        if system.type_name not in _OBJECT_STORES:
+            system.create_dir(path.rsplit("/", 1)[0], recursive=True)
+        return system, path
+
+
+def _fill(system: fs.FileSystem, path: str, data: bytes) -> None:
+    with system.open_output_stream(path) as sink:
+        sink.write(data)
+
+
+def _move(system: fs.FileSystem, partial: str, path: str) -> None:
+    """Give a file that is written its name. Not every file system can replace a file by a rename (HDFS
+    cannot), so the old file is deleted first. Meanwhile, readers find the new one by another name."""
+    old, new = (info.type != fs.FileType.NotFound for info in system.get_file_info([path, f"{path}{_NEW}"]))
+    if old:
+        if new:  # of a process that was killed here
+            system.delete_file(f"{path}{_NEW}")
+        system.move(partial, f"{path}{_NEW}")
+        system.delete_file(path)
+        system.move(f"{path}{_NEW}", path)
+    else:
+        system.move(partial, path)
+        if new:
+            system.delete_file(f"{path}{_NEW}")
 
 
 def _write_arrow(path: Path, table: pa.Table) -> None:
