@@ -8,11 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from rheos.answers.continuous import time_text
+from rheos.deadline import within
+from rheos.errors import TimeLimitError
+from rheos.runtime import merging
+from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.driver.dispatch import Collected, collect
 from rheos.runtime.driver.service import Streaming
+from rheos.runtime.operator import Answers
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.state.segments import load
 from rheos.runtime.state.store import Store
@@ -65,7 +71,7 @@ class Shards:
         given = {f"<{S}>": Arrivals(arrivals(chunks, 0), ended)}
         for number, database in enumerate(self.databases):
             control = replace(self.control, stopped=(stopped or {}).get(number, {}))
-            share = Share(number, SHARDS, always=True)
+            share = Share(number, SHARDS, always=True, by=control.shard_by)
             buffers = {name: load(found, self.store) for name, found in control.segments.items()}
             outcome = evaluate(
                 plan.groups[0],
@@ -179,3 +185,39 @@ def test_a_maker_that_fails_in_one_shard_has_made_nothing_in_that_batch(store: S
     for stream in ("<http://ex/made>", "<http://ex/made2>"):
         assert shards.control.segments[stream] == before[stream]
     assert not left_behind(shards)
+
+
+COUNTED = f"""REGISTER QUERY counted AS {PREFIX} SELECT ?s (COUNT(*) AS ?n)
+FROM STREAM <{S}> [RANGE 5s STEP 1s] WHERE {{ ?s :p ?o }} GROUP BY ?s"""
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (duckdb.OutOfMemoryException("no more"), "OutOfMemoryException: no more"),
+        (TimeLimitError("it took too long"), "it took too long"),
+    ],
+)
+def test_a_query_whose_answers_cannot_be_merged_fails_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    def failing(operator: CSparqlOperator, parts: Sequence[Answers]) -> Answers:
+        raise error
+
+    monkeypatch.setattr(CSparqlOperator, "merged", failing)
+    shards = Shards(store, [COUNTED, MADE, MADE2, READER])
+    shards.control = replace(shards.control, shard_by="variable")
+    found = shards.run(CUTS, {})
+    assert not of(found, "counted")
+    assert of(found, "reader")
+    assert shards.streaming.registry.handles["counted"].failure == reason
+
+
+def test_a_merge_ends_at_the_deadline_and_has_a_limit_of_memory() -> None:
+    rows = pa.table({"n": range(1000)})
+    with within(60), merging.database() as connection:
+        (limit,) = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+    assert "GiB" in limit or "MiB" in limit
+    assert merging.in_order(rows).equals(rows)
+    with pytest.raises(TimeLimitError), within(0.1), merging.database() as connection:
+        connection.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b").fetchall()

@@ -15,6 +15,7 @@ from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
+from rheos.deadline import within
 from rheos.execute.session import in_tasks, is_local, map_in_arrow
 from rheos.runtime.operator import Answers, Count, one_after_another
 from rheos.runtime.plan import Control, Plan
@@ -22,7 +23,7 @@ from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments, longest
 from rheos.runtime.state.store import Store
-from rheos.runtime.worker.batch import Report
+from rheos.runtime.worker.batch import Report, reason_of
 from rheos.runtime.worker.task import OUTPUT, Evaluate, ReadingTask, Shipped, Task, pack, unpack
 from rheos.sources.reader import StreamPart, Streams
 from rheos.sources.times import NEVER
@@ -246,10 +247,19 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         found.apart.update(about["apart"])
         found.unmerged.update(about["unmerged"])
     waiting = _waiting(plan, tasks, told, control)
-    merged = {name: _merged(reports, plan) for name, reports in answers.items() if name not in waiting}
-    found.unmerged |= {name for name, report in merged.items() if report is None}
-    found.deferred |= found.unmerged | (waiting - found.failures.keys())
+    for name, reports in answers.items():
+        if name in waiting:
+            continue
+        try:
+            with within(control.limit):
+                found.reports.append(_merged(reports, plan))
+        except UnmergedError:
+            found.unmerged.add(name)
+        except Exception as error:
+            found.failures[name] = reason_of(error)
+            waiting.add(name)  # nothing reads what it answers: a query that makes a stream is not merged
     waiting |= found.unmerged
+    found.deferred |= waiting - found.failures.keys()
     for task, about in told:
         group, shard = tasks[task]
         if shard:
@@ -285,7 +295,6 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
             found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
     found.reached |= {name: control.reached.get(name, NEVER) for name in waiting}
     found.files += _passing(told, found.segments, control.segments)
-    found.reports += [report for name, report in merged.items() if report is not None]
     return found
 
 
@@ -350,8 +359,8 @@ def _passing(
     return sorted(written - known)
 
 
-def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
-    """The reports of a query's shards as one report; None if the answers cannot be merged."""
+def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report:
+    """The reports of a query's shards as one report. UnmergedError if the answers cannot be merged."""
     reports = [report for _, report in sorted(told, key=lambda item: item[0])]
     first, took = reports[0], max(report.milliseconds for report in reports)
     parts = [report.answers for report in reports]
@@ -359,9 +368,6 @@ def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
         answers = one_after_another(parts)
     else:
         operator = next(query.operator for query in plan.queries if query.name == first.query)
-        try:
-            answers = operator.merged(parts)
-        except UnmergedError:
-            return None
+        answers = operator.merged(parts)
     executors = sorted({name for report in reports for name in report.executors})
     return Report(first.query, answers, took, first.way, len(reports), tuple(executors))

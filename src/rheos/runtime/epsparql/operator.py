@@ -49,7 +49,8 @@ from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
 from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present, read, shape
 from rheos.runtime.epsparql.patterns import Shape as Shape
-from rheos.runtime.operator import Answers, Count, Derived, End, Marks, Operator, Span, in_order
+from rheos.runtime.merging import in_order
+from rheos.runtime.operator import Answers, Count, Derived, End, Marks, Operator, Span
 from rheos.runtime.plan import STATE, Registered
 from rheos.runtime.sharding import RULE, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
