@@ -279,12 +279,15 @@ class Loop:
                 # If this returned, Spark would take the batch for done, and its elements would be lost.
                 raise Told
             self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
+            before = self.progress, self.reached, self.counts, self.segments
             try:
                 # After a crash, Spark may repeat a batch that is done already.
                 if number > self._done:
                     self._evaluate(frame, number)
                     self.batch_times = self.batch_times.plus(self.busy_for)
             except BaseException as error:
+                if self._done < number:  # it was not committed: a reset after it must not record it, either
+                    self.progress, self.reached, self.counts, self.segments = before
                 if not self._stopping.is_set():
                     self._failure = error
                 raise Told from None
