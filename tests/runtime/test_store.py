@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +17,18 @@ import pyarrow.fs as fs
 import pytest
 
 from rheos.errors import CheckpointError
+from rheos.runtime.state import copies
 from rheos.runtime.state import store as stores
+from rheos.runtime.state.copies import folder_of
 from rheos.runtime.state.journal import Journal
 from rheos.runtime.state.store import Store
 
 URI = "webhdfs://there/run"
+HOUR = 3600.0
 RECORD: dict[str, Any] = {"segments": {}}
+
+
+TABLE = pa.table({"n": [1, 2, 3]})
 
 
 class Killed(BaseException):
@@ -183,3 +191,58 @@ def test_without_a_whole_record_a_run_that_has_done_nothing_begins(tmp_path: Pat
     store = Store(tmp_path.as_uri())
     store.write("batches/-1.json", b'{"segm')
     assert Journal(store, tmp_path).last() is None
+
+
+# --- copies on this machine ------------------------------------------------------------------------------
+
+
+def aged(path: Path, seconds: float) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    before = time.time() - seconds
+    os.utime(path, (before, before))
+    return path
+
+
+def test_answers_leave_no_copy_where_they_are_written(renaming: Renaming) -> None:
+    store = Store(URI)
+    store.write_table("answers/a.arrow", TABLE, copy=False)
+    store.write_table("segments/a.arrow", TABLE)
+    folder = folder_of(URI)
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["a.arrow"]
+    assert not (folder / "answers").exists()
+    assert store.table("answers/a.arrow").equals(TABLE)
+    store.delete(["answers/a.arrow"])
+    assert not (folder / "answers/a.arrow").exists()
+
+
+def test_copies_that_nobody_has_used_for_long_are_deleted(
+    renaming: Renaming, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, folder = Store(URI), folder_of(URI)
+    live = aged(folder / "segments/live.arrow", 2 * HOUR)
+    old = aged(folder / "segments/old.arrow", 2 * HOUR)
+    partial = aged(folder / "segments/killed.arrow.12ab.partial", 2 * HOUR)
+    recent = aged(folder / "segments/recent.arrow", HOUR / 2)
+    ended, running = folder.with_name("ended"), folder.with_name("running")
+    for other, age in ((ended, 25 * HOUR), (running, 23 * HOUR)):
+        aged(other / "segments/a.arrow", age)
+        os.utime(other, (time.time() - age, time.time() - age))
+    store.use(["segments/live.arrow", "segments/never.arrow"])
+    assert [path.exists() for path in (live, recent, old, partial)] == [True, True, False, False]
+    assert (ended.exists(), running.exists()) == (False, True)
+    # The next look is later; and what was used then is kept for another hour.
+    aged(old, 2 * HOUR)
+    store.write_table("segments/new.arrow", TABLE)
+    assert old.exists()
+    monkeypatch.setattr(copies, "_looked", {})
+    store.write_table("segments/newer.arrow", TABLE)
+    assert [path.exists() for path in (live, old)] == [True, False]
+
+
+def test_a_copy_that_was_deleted_is_fetched_again(renaming: Renaming) -> None:
+    store = Store(URI)
+    store.write_table("segments/a.arrow", TABLE)
+    (folder_of(URI) / "segments/a.arrow").unlink()
+    assert store.table("segments/a.arrow").equals(TABLE)
+    store.forget(["segments/a.arrow"])

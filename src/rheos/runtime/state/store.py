@@ -7,9 +7,7 @@ read on its own disk. If the store itself is on this disk, nothing is copied.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
 import threading
 import uuid
 from collections.abc import Iterable
@@ -22,6 +20,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from rheos.filesystems import file_system
+from rheos.runtime.state.copies import clean, folder_of
 
 _NOT_FOUND = (FileNotFoundError,)
 # Arrow's names of file systems that have no folders, and where a file is there only when all of it is.
@@ -48,14 +47,21 @@ class Store:
 
     # --- tables: written once ------------------------------------------------------------------------
 
-    def write_table(self, name: str, table: pa.Table) -> None:
-        """Write a table under a name that nobody has used."""
+    def write_table(self, name: str, table: pa.Table, *, copy: bool = True) -> None:
+        """Write a table under a name that nobody has used. If the store is elsewhere, this machine keeps a
+        `copy` for those who are going to read it here."""
+        if self.local is None and not copy:
+            system, path = self._place(name)
+            with system.open_output_stream(path) as sink:
+                _write_arrow(sink, table)
+            return
         target = self.local / name if self.local is not None else self._cached(name)
         partial = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.partial")
         for attempt in (1, 2):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                _write_arrow(partial, table)
+                with pa.OSFile(str(partial), "wb") as sink:
+                    _write_arrow(sink, table)
                 break
             except FileNotFoundError:
                 if attempt == 2:  # somebody deleted the empty folder twice
@@ -71,6 +77,7 @@ class Store:
         with partial.open("rb") as file, system.open_output_stream(path) as sink:
             sink.write(file.read())
         partial.replace(target)
+        self.use(())
 
     def table(self, name: str) -> pa.Table:
         """The table with a name, mapped into memory from this machine's disk."""
@@ -79,9 +86,12 @@ class Store:
             known = _tables.get(key)
         if known is not None:
             return known
-        path = self.local / name if self.local is not None else self._fetched(name)
-        with pa.memory_map(str(path)) as source:
-            found = pa.ipc.open_file(source).read_all()
+        try:
+            found = _mapped(self.local / name if self.local is not None else self._fetched(name))
+        except FileNotFoundError:
+            if self.local is not None:
+                raise
+            found = _mapped(self._fetched(name))  # another process has just deleted an old copy
         with _lock:
             _tables[key] = found
         return found
@@ -98,6 +108,11 @@ class Store:
         """The names of the tables that this process has mapped."""
         with _lock:
             return [name for uri, name in _tables if uri == self.uri]
+
+    def use(self, names: Iterable[str]) -> None:
+        """Note that these tables are in use. Now and then, this deletes the copies of others."""
+        if self.local is None:
+            clean(folder_of(self.uri), names)
 
     # --- any file ------------------------------------------------------------------------------------
 
@@ -186,11 +201,11 @@ class Store:
             partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.partial")
             partial.write_bytes(data)
             partial.replace(path)
+            self.use(())
         return path
 
     def _cached(self, name: str) -> Path:
-        own = hashlib.blake2b(self.uri.encode(), digest_size=8).hexdigest()
-        return Path(tempfile.gettempdir(), f"rheos-store-{os.getuid()}", own, name)
+        return folder_of(self.uri) / name
 
     def _system(self) -> tuple[fs.FileSystem, str]:
         return file_system(self.uri)
@@ -225,8 +240,13 @@ def _move(system: fs.FileSystem, partial: str, path: str) -> None:
             system.delete_file(f"{path}{_NEW}")
 
 
-def _write_arrow(path: Path, table: pa.Table) -> None:
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+def _mapped(path: Path) -> pa.Table:
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _write_arrow(sink: pa.NativeFile, table: pa.Table) -> None:
+    with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 
 
