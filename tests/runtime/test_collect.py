@@ -221,3 +221,13 @@ def test_a_merge_ends_at_the_deadline_and_has_a_limit_of_memory() -> None:
     assert merging.in_order(rows).equals(rows)
     with pytest.raises(TimeLimitError), within(0.1), merging.database() as connection:
         connection.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b").fetchall()
+
+
+def test_segments_of_which_nothing_is_needed_are_passing(store: Store) -> None:
+    """All that came is dropped in the same batch: no record names the segment, so it is deleted at once."""
+    shards = Shards(store, [HEAVY])
+    found = shards.batch([("a", "p", "x", 1), ("b", "p", "x", 9)])
+    assert not found.files
+    found = shards.batch([("c", "p", "x", 10), ("d", "p", "x", 11)], ended=True)
+    assert len(found.files) == 1
+    assert not left_behind(shards)

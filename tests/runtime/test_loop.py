@@ -1,19 +1,22 @@
-"""The loop without Spark: what a batch that fails leaves behind."""
+"""The loop without Spark: what batches that fail, and attempts that are lost, leave behind."""
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rheos.runtime.driver import loop as driver
 from rheos.runtime.driver.failures import Told
 from rheos.runtime.driver.loop import Loop, Output
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.state.journal import Journal
 from rheos.runtime.state.progress import Progress
-from rheos.runtime.state.segments import Segments
+from rheos.runtime.state.segments import Segment, Segments
 from rheos.runtime.state.store import Store
 
 S = "<http://ex/s>"
@@ -27,7 +30,8 @@ def loop_of(folder: Path) -> Loop:
     loop.segments = {S: Segments(1)}
     loop._busy, loop._stopping = threading.RLock(), threading.Event()
     loop._failing, loop._done, loop.batches = {}, -1, 0
-    loop.journal = Journal(Store(folder.as_uri()), folder)
+    loop.store = Store(folder.as_uri())
+    loop.journal = Journal(loop.store, folder)
     loop.journal.commit(-1, loop._record(), {})
     return loop
 
@@ -59,3 +63,36 @@ def test_a_reset_after_a_batch_that_failed_does_not_record_it(
     assert number == (0 if committed else -1)
     assert record["reached"] == {"q": 2 if committed else 1}
     assert record["progress"][S]["ended"] == committed
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_lost_attempts_wrote_is_collected_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(driver, "GARBAGE_BATCHES", 3)
+    loop = loop_of(tmp_path)
+    live = Segment("segments/live.arrow", 0, 1, 5, 5)
+    loop.segments = {S: Segments(0, (live,))}
+    old = ("segments/live.arrow", "segments/lost.arrow", "answers/lost.arrow", "static/table.arrow")
+    for name in (*old, "segments/young.arrow", "answers/young.arrow"):
+        loop.store.write(name, b"")
+    for name in old:
+        os.utime(tmp_path / name, (1, time.time() - driver.GARBAGE_AGE - 10))
+    loop._collect_garbage(number)
+    loop.journal.close()
+    left = {name for folder in ("segments", "answers", "static") for name in loop.store.names(folder)}
+    lost = {"segments/lost.arrow", "answers/lost.arrow"} if number == 2 else set()
+    assert left == {*old, "segments/young.arrow", "answers/young.arrow"} - lost
+
+
+def test_a_run_that_goes_on_collects_what_the_one_before_left(tmp_path: Path) -> None:
+    """No task of the run before is alive, so nothing has to be old."""
+    loop = loop_of(tmp_path)
+    for name in ("segments/lost.arrow", "answers/lost.arrow"):
+        loop.store.write(name, b"")
+    journal = Journal(loop.store, tmp_path)
+    found = journal.last()
+    assert found is not None
+    journal.collect_garbage(found[1], time.time() + 1)
+    journal.close()
+    assert not {**loop.store.names("segments"), **loop.store.names("answers")}
