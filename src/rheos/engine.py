@@ -32,9 +32,10 @@ from rheos.execute.catalyst import Catalyst
 from rheos.execute.explain import explain_one_shot
 from rheos.execute.local import Local
 from rheos.execute.plan import Plan
-from rheos.execute.session import adopt, frame_of, start, stop
+from rheos.execute.session import frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
+from rheos.spark import adopt
 from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs

@@ -18,7 +18,7 @@ RULES = {
     "algebra": ("optimize", "sql", "execute", "store", "sources", "runtime", "server", "cli"),
     "optimize": ("sql", "execute", "store", "sources", "runtime", "server", "cli"),
     "sql": ("execute", "store", "sources", "runtime", "server", "cli"),
-    "store": ("sources", "runtime", "server", "cli"),
+    "store": ("execute", "sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
     "sources": ("runtime", "sinks", "server", "cli"),
     "mapping": ("runtime", "sinks", "server", "cli"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rheos.errors import EvaluationError
 from rheos.execute.base import SparkGraphs, named
 from rheos.execute.limits import limited_jobs
-from rheos.execute.session import map_in_arrow
+from rheos.spark import map_in_arrow
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.spark import SPARK

@@ -16,7 +16,7 @@ from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.deadline import within
-from rheos.execute.session import in_tasks, is_local, map_in_arrow
+from rheos.execute.session import is_local
 from rheos.runtime.operator import Answers, Count, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
@@ -27,6 +27,7 @@ from rheos.runtime.worker.batch import Report, reason_of
 from rheos.runtime.worker.task import OUTPUT, Evaluate, ReadingTask, Shipped, Task, pack, unpack
 from rheos.sources.reader import StreamPart, Streams
 from rheos.sources.times import NEVER
+from rheos.spark import in_tasks, map_in_arrow
 from rheos.sql.conditions import all_of, any_of
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import entailed_names

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rheos.errors import EnvironmentFault
-from rheos.execute.session import is_local, map_in_arrow
+from rheos.execute.session import is_local
 from rheos.filesystems import uri_of
 from rheos.processes import executor
 from rheos.runtime.state.store import Store
+from rheos.spark import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

@@ -29,7 +29,6 @@ from rheos.execute.session import (
     STREAM_SETTINGS,
     is_local,
     set_for,
-    this_interpreter,
     warm_up,
 )
 from rheos.runtime.driver.compaction import Compaction
@@ -53,6 +52,7 @@ from rheos.runtime.worker.cache import MOST_NEW
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.frames import Frame
 from rheos.sources.reader import FORMAT, PARTS, Planned, StreamPart, Streams, StreamsDataSource
+from rheos.spark import this_interpreter
 from rheos.store.graphs import StaticGraphs
 
 if TYPE_CHECKING:
