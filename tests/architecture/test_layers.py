@@ -40,6 +40,11 @@ RULES = {
         "runtime.epsparql",
         "runtime.rspql",
     ),
+    # RSP-QL is evaluated by the code of C-SPARQL.
+    "runtime.csparql": ("runtime.driver", "runtime.cqels", "runtime.epsparql", "runtime.rspql"),
+    "runtime.cqels": ("runtime.driver", "runtime.csparql", "runtime.epsparql", "runtime.rspql"),
+    "runtime.epsparql": ("runtime.driver", "runtime.csparql", "runtime.cqels", "runtime.rspql"),
+    "runtime.rspql": ("runtime.driver", "runtime.cqels", "runtime.epsparql"),
     "server": ("cli", "demo"),
 }
 
