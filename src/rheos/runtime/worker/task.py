@@ -164,7 +164,7 @@ class Evaluate:
                 plan.families,
                 share,
                 at_work,
-                static.cache,
+                None if control.uncached else static.cache,
             )
             yield from Written(control, task, share, outcome, arrivals).rows()
 
