@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from rheos.mapping import Mapping as MappingFile
     from rheos.runtime.driver.handle import Handle
     from rheos.runtime.driver.hosting import Hosting
-    from rheos.runtime.driver.loop import Writer
     from rheos.runtime.driver.metrics import Metrics
+    from rheos.runtime.driver.output import Writer
     from rheos.runtime.driver.service import Streaming
     from rheos.runtime.state.journal import Target
     from rheos.sources.base import Source

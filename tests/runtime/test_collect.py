@@ -23,6 +23,7 @@ from rheos.runtime.plan import Control, Plan
 from rheos.runtime.state.segments import load
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.batch import Arrivals, evaluate
+from rheos.runtime.worker.cache import Cache
 from rheos.runtime.worker.sharing import Share
 from rheos.runtime.worker.task import Written
 from rheos.sources.lines import read_lines
@@ -43,6 +44,7 @@ class Shards:
 
     store: Store
     texts: Sequence[str]
+    cached: bool = False
     named: set[str] = field(default_factory=set)  # all segments that were live after a batch
 
     def __post_init__(self) -> None:
@@ -53,6 +55,8 @@ class Shards:
         self.streaming.registry.resolve()
         self.control = Control(0, {}, self.store, shards=(SHARDS,), sharded=True)
         self.databases: list[duckdb.DuckDBPyConnection] = [filled({}) for _ in range(SHARDS)]
+        self.caches = [Cache(database, always=True) for database in self.databases]
+        self.runs = 0
 
     @property
     def plan(self) -> Plan:
@@ -71,6 +75,7 @@ class Shards:
         given = {f"<{S}>": Arrivals(arrivals(chunks, 0), ended)}
         for number, database in enumerate(self.databases):
             control = replace(self.control, stopped=(stopped or {}).get(number, {}))
+            self.caches[number].begin(f"{self.runs}", {query.name for query in plan.queries})
             share = Share(number, SHARDS, always=True, by=control.shard_by)
             buffers = {name: load(found, self.store) for name, found in control.segments.items()}
             outcome = evaluate(
@@ -82,6 +87,7 @@ class Shards:
                 database,
                 plan.families,
                 share,
+                cache=self.caches[number] if self.cached else None,
             )
             for row in Written(control, number, share, outcome, given).rows():
                 rows += row.to_pylist()
@@ -97,6 +103,7 @@ class Shards:
         )
         self.named |= {file.name for kept in self.control.segments.values() for file in kept.files}
         self.store.delete(found.files)
+        self.runs += bool(found.unmade)
         for name, reason in found.failures.items():
             self.streaming.registry.handles[name].fail(reason)
         return found
@@ -182,11 +189,27 @@ def test_a_maker_that_fails_in_one_shard_has_made_nothing_in_that_batch(store: S
     assert found.failures == {"made": "too slow"}
     assert found.deferred >= {"made2", "reader"}
     assert not found.reports
+    assert found.unmade == {"<http://ex/made>", "<http://ex/made2>"}
     for stream in ("<http://ex/made>", "<http://ex/made2>"):
         assert shards.control.segments[stream] == before[stream]
     assert not left_behind(shards)
 
 
+def test_what_was_never_made_is_in_no_cache(store: Store, tmp_path: Path) -> None:
+    """The reader has seen elements of a maker that then failed in another shard. It also reads another
+    stream, so it goes on."""
+    maker = MADE.replace("?p ?o }\nFROM", ":made ?o }\nFROM")
+    assert maker != MADE
+    both = READ.replace("WHERE", f"FROM STREAM <{S}> [RANGE 1h STEP 1s] WHERE")
+    found = [
+        of(Shards(at, [maker, both], cached).run(CUTS, {1: {1: {"made": "too slow"}}}), "read")
+        for at, cached in ((store, True), (Store((tmp_path / "other").as_uri(), durable=False), False))
+    ]
+    assert found[0] == found[1] != []
+
+
+READ = f"""REGISTER QUERY read AS {PREFIX} SELECT (COUNT(*) AS ?n)
+FROM STREAM <http://ex/made> [RANGE 1h STEP 1s] WHERE {{ ?s :made ?o }}"""
 COUNTED = f"""REGISTER QUERY counted AS {PREFIX} SELECT ?s (COUNT(*) AS ?n)
 FROM STREAM <{S}> [RANGE 5s STEP 1s] WHERE {{ ?s :p ?o }} GROUP BY ?s"""
 

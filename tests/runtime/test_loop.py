@@ -12,7 +12,8 @@ import pytest
 
 from rheos.runtime.driver import loop as driver
 from rheos.runtime.driver.failures import Told
-from rheos.runtime.driver.loop import Loop, Output
+from rheos.runtime.driver.loop import Loop
+from rheos.runtime.driver.output import Output
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.state.journal import Journal
 from rheos.runtime.state.progress import Progress

@@ -60,6 +60,8 @@ class Collected:
     deferred: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     unmerged: set[str] = field(default_factory=set)  # could not be merged; they are deferred, too
+    # Derived streams that stay as they were, although tasks may have seen more of them.
+    unmade: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
 
 
@@ -273,6 +275,7 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         found.reached |= about["reached"]
         put_off = [query for query in plan.groups[group] if query.name in waiting]
         unmade = {query.derived for query in put_off if query.derived is not None}
+        found.unmade |= unmade
         for stream, counts in counts_of_json(about["counts"]).items():
             known = control.counts.get(stream, {}) if stream in unmade else counts
             found.counts.setdefault(stream, {}).update(known)

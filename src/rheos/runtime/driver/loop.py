@@ -9,17 +9,13 @@ in the state store.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
 from rheos.execute.base import Executor
 from rheos.execute.catalyst import Catalyst
@@ -36,6 +32,7 @@ from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch, c
 from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.metrics import NONE, Metrics, Times
+from rheos.runtime.driver.output import Output, line
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
@@ -68,23 +65,6 @@ GARBAGE_BATCHES, GARBAGE_AGE = 500, 3600.0
 _TICK = 0.05
 
 
-class Writer(Protocol):
-    """Formats the answers of a batch for output."""
-
-    def header(self) -> bytes: ...
-
-    def batch(self, answers: list[tuple[QueryInfo, pa.Table]]) -> bytes: ...
-
-
-@dataclass
-class Output:
-    """Where answers and dead letters are written, beside the handles; dead letters as lines of JSON."""
-
-    target: Target | None = None
-    writer: Writer | None = None
-    letters: Target | None = None
-
-
 @dataclass
 class Loop:
     """One run of an engine's queries over its streams."""
@@ -114,7 +94,8 @@ class Loop:
     def __post_init__(self) -> None:
         self.finished = threading.Event()
         self.batches = 0
-        self.run = uuid.uuid4().hex[:8]  # in the names of what this run writes
+        # In the names of what this run writes. Caches of workers are those of one run.
+        self.run = uuid.uuid4().hex[:8]
         self._watch = Watch(self.streams)
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -353,6 +334,8 @@ class Loop:
         # Members that were evaluated one by one in this batch may be together again, except deferred ones.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
+        if collected.unmade:  # workers may have in their caches what was never made
+            self.run = uuid.uuid4().hex[:8]
         late = self.limit is not None and self.busy_for > self.limit
         # Queries whose shards could not be merged took no time, so nobody has to wait for them.
         self._cautious = (late or bool(collected.deferred - collected.unmerged)) and not self._cautious
@@ -448,7 +431,7 @@ class Loop:
             head = self.output.writer.header() if self._done < 0 else b""
             said["answers"] = head + self.output.writer.batch(tables)
         if letters:
-            said["letters"] = b"".join(_line(letter) for letter in letters)
+            said["letters"] = b"".join(map(line, letters))
         self.journal.commit(number, self._record(), said)
         self._done = number
         self.batches += 1
@@ -584,8 +567,3 @@ class Loop:
             failure = query.exception()
         if failure is not None:
             raise explained(failure)
-
-
-def _line(letter: DeadLetter) -> bytes:
-    content = {**letter.json(), "stream": letter.stream[1:-1]}
-    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
