@@ -32,9 +32,10 @@ from rheos.execute.catalyst import Catalyst
 from rheos.execute.explain import explain_one_shot
 from rheos.execute.local import Local
 from rheos.execute.plan import Plan
-from rheos.execute.session import adopt, frame_of, start, stop
+from rheos.execute.session import frame_of, start, stop
 from rheos.execute.update import Refusal, Updater
 from rheos.optimize import optimize
+from rheos.spark import adopt
 from rheos.sql.functions import hashes
 from rheos.sql.statement import compile_query
 from rheos.store.graphs import PARALLEL_BYTES, StaticGraphs
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     from rheos.mapping import Mapping as MappingFile
     from rheos.runtime.driver.handle import Handle
     from rheos.runtime.driver.hosting import Hosting
-    from rheos.runtime.driver.loop import Writer
     from rheos.runtime.driver.metrics import Metrics
+    from rheos.runtime.driver.output import Writer
     from rheos.runtime.driver.service import Streaming
     from rheos.runtime.state.journal import Target
     from rheos.sources.base import Source

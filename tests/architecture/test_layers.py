@@ -18,7 +18,7 @@ RULES = {
     "algebra": ("optimize", "sql", "execute", "store", "sources", "runtime", "server", "cli"),
     "optimize": ("sql", "execute", "store", "sources", "runtime", "server", "cli"),
     "sql": ("execute", "store", "sources", "runtime", "server", "cli"),
-    "store": ("sources", "runtime", "server", "cli"),
+    "store": ("execute", "sources", "runtime", "server", "cli"),
     "execute": ("sources", "runtime", "server", "cli"),
     "sources": ("runtime", "sinks", "server", "cli"),
     "mapping": ("runtime", "sinks", "server", "cli"),
@@ -40,6 +40,11 @@ RULES = {
         "runtime.epsparql",
         "runtime.rspql",
     ),
+    # RSP-QL is evaluated by the code of C-SPARQL.
+    "runtime.csparql": ("runtime.driver", "runtime.cqels", "runtime.epsparql", "runtime.rspql"),
+    "runtime.cqels": ("runtime.driver", "runtime.csparql", "runtime.epsparql", "runtime.rspql"),
+    "runtime.epsparql": ("runtime.driver", "runtime.csparql", "runtime.cqels", "runtime.rspql"),
+    "runtime.rspql": ("runtime.driver", "runtime.cqels", "runtime.epsparql"),
     "server": ("cli", "demo"),
 }
 

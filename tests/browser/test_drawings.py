@@ -252,3 +252,16 @@ def test_a_large_graph_is_cut_and_says_so(page: Page) -> None:
     assert 8 <= page.locator("#plot rect.node").count() <= 40
     expect(page.locator("#plot p")).to_contain_text("All edges are to.")
     expect(page.locator("#plot p")).to_contain_text("more triples")
+
+
+SHARDED = """async queries => {
+    const { sharded } = await import("/static/common.js");
+    return queries.map(sharded);
+}"""
+
+
+def test_the_pages_say_how_work_was_shared_out(page: Page) -> None:
+    page.goto("/new")
+    told = [(0, None), (1, "one"), (2, "time"), (3, "variable")]
+    queries = [{"shards": shards, "sharding": way} for shards, way in told]
+    assert page.evaluate(SHARDED, queries) == ["\u2013", "1", "2 by time", "3 by a variable"]

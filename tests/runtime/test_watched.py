@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -125,6 +126,38 @@ class Broken(Queries):
 def test_work_that_fails_while_it_is_nobodys_is_tried_once_more() -> None:
     with pytest.raises(EvaluationError, match=r"a batch could not be evaluated: the process .* fell over"):
         watched.watched(Broken({}), [ROW], {})
+
+
+@dataclass(frozen=True)
+class Keeping(Queries):
+    """Work that takes much memory while nobody is at work, as long as there is a cache."""
+
+    def run(
+        self, control: Control, batches: Sequence[pa.RecordBatch], at_work: AtWork
+    ) -> Iterator[pa.RecordBatch]:
+        if not control.uncached:
+            take_memory()
+        yield pa.RecordBatch.from_pydict({"query": [f"uncached: {control.uncached}"]})
+
+
+def test_memory_that_no_query_has_taken_is_given_back_by_doing_without_the_cache() -> None:
+    assert done(Keeping({}, memory=300 << 20)) == ["uncached: True"]
+
+
+@dataclass(frozen=True)
+class Taking(Queries):
+    def run(self, *_: object) -> Iterator[pa.RecordBatch]:
+        take_memory()
+        yield ROW
+
+
+def test_a_batch_that_needs_too_much_memory_says_what_to_raise() -> None:
+    with pytest.raises(EvaluationError) as found:
+        done(Taking({}, memory=300 << 20))
+    told = r"needed (\d+) MB of memory or more, and a task may take 450 MB: raise spark\.executor\.pyspark"
+    used = re.search(told, str(found.value))
+    assert used is not None
+    assert int(used[1]) >= 450
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ COUNTERS = {
 }
 GAUGES = {
     *(f"rheos_{name}" for name in ("stream_rate", "stream_lag_seconds", "stream_held", "query_running")),
+    "rheos_query_shards",
     *(f"rheos_{name}" for name in ("push_backlog_bytes", "subscribers", "views", "static_triples", "up")),
     *(f"rheos_{name}" for name in ("stream_connected", "sink_waiting", "sink_waiting_bytes")),
     *(f"rheos_{name}" for name in ("sink_behind_seconds", "process_memory_bytes", "process_open_files")),
@@ -89,6 +90,7 @@ def test_counters_never_fall_and_times_are_histograms(spark: SparkSession, tmp_p
         assert before["rheos_query_evaluation_seconds_count", "q"] == 1
         assert before["rheos_query_evaluation_seconds_sum", "q"] > 0
         assert before["rheos_sink_delivery_seconds_count", "q", sink] == 1
+        assert before["rheos_query_shards", "q"] == 1
         left = config.state / "engine" / "static" / "of-a-run-before.arrow"
         left.parent.mkdir(exist_ok=True)
         left.touch()

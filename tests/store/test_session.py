@@ -13,20 +13,21 @@ import pytest
 
 from rheos.errors import EnvironmentFault
 from rheos.execute import session
+from rheos.spark import SQL_SETTINGS, adopt, map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def test_the_callers_session_is_left_alone(spark: SparkSession) -> None:
-    before = {name: spark.conf.get(name) for name in session.SQL_SETTINGS}
-    sibling = session.adopt(spark)
+    before = {name: spark.conf.get(name) for name in SQL_SETTINGS}
+    sibling = adopt(spark)
     assert sibling is not spark
     assert sibling.sparkContext is spark.sparkContext
-    assert {name: sibling.conf.get(name) for name in session.SQL_SETTINGS} == session.SQL_SETTINGS
+    assert {name: sibling.conf.get(name) for name in SQL_SETTINGS} == SQL_SETTINGS
     sibling.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     sibling.range(1).createOrReplaceTempView("ours")
-    assert {name: spark.conf.get(name) for name in session.SQL_SETTINGS} == before
+    assert {name: spark.conf.get(name) for name in SQL_SETTINGS} == before
     assert not spark.catalog.tableExists("ours")
 
 
@@ -54,7 +55,7 @@ with Engine() as owner:
 def test_workers_run_on_this_interpreter(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     given = spark.sparkContext.pythonExec
-    frame = session.map_in_arrow(session.adopt(spark).range(1), _interpreter, "python STRING")
+    frame = map_in_arrow(adopt(spark).range(1), _interpreter, "python STRING")
     assert [row.python for row in frame.collect()] == [sys.executable]
     assert spark.sparkContext.pythonExec == given
 
@@ -69,7 +70,7 @@ def _interpreter(batches):  # type: ignore[no-untyped-def]
 
 
 def test_workers_import_what_is_compiled_already(spark: SparkSession) -> None:
-    frame = session.map_in_arrow(session.adopt(spark).range(1), _package, "package STRING")
+    frame = map_in_arrow(adopt(spark).range(1), _package, "package STRING")
     assert [row.package for row in frame.collect()] == [str(Path(pyspark.__file__))]
 
 
@@ -95,14 +96,15 @@ def test_a_spark_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch, tmp_path
 OWN = """
 import pathlib
 from rheos.execute import session
+from rheos.spark import SQL_SETTINGS
 
 first, second = session.start(), session.start()
 first.range(3).createOrReplaceTempView("numbers")
 assert not second.catalog.tableExists("numbers")
 session.stop(second)
 assert first.table("numbers").count() == 3
-settings = {name: first.conf.get(name) for name in session.SQL_SETTINGS}
-assert settings == session.SQL_SETTINGS, settings
+settings = {name: first.conf.get(name) for name in SQL_SETTINGS}
+assert settings == SQL_SETTINGS, settings
 assert first.sparkContext.uiWebUrl is None
 session.stop(first)
 again = session.start()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from rheos.errors import EnvironmentFault, LoadError
-from rheos.execute.session import adopt
+from rheos.spark import adopt
 from rheos.store import parallel as reading
 from rheos.store.documents import documents
 from rheos.store.graphs import StaticGraphs

@@ -12,7 +12,7 @@ from rheos.errors import EvaluationError
 from rheos.execute import archive
 from rheos.execute.base import SparkGraphs, named
 from rheos.execute.limits import limited_jobs
-from rheos.execute.session import map_in_arrow
+from rheos.spark import map_in_arrow
 from rheos.sql.dialect import Dialect
 from rheos.sql.paths import Closure
 from rheos.sql.spark import SPARK

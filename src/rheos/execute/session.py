@@ -16,18 +16,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from rheos.errors import EnvironmentFault
 from rheos.execute import archive
 from rheos.folders import cache_folder
+from rheos.spark import SQL_SETTINGS, adopt, in_tasks, map_in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark import RDD, SparkContext
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 JAVA_VERSIONS = "17 or 21"
@@ -36,16 +37,6 @@ _INSTALL = (
     "install it with `sudo apt install openjdk-17-jre-headless` (Debian, Ubuntu) or "
     "`brew install openjdk@17` (macOS), or set JAVA_HOME"
 )
-
-# Settings of both kinds of session. Plans are small and many, so they are not planned again adaptively. ANSI
-# mode is off, so that SPARQL's errors are NULLs.
-SQL_SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.caseSensitive": "true",
-}
 
 # At first, the JVM's second compiler costs more than it gains. Until the first answer it took, in seconds of
 # processor time (busy machine, medians of three): 25 with the JVM's defaults, 15 if that compiler starts
@@ -60,9 +51,6 @@ _QUICK_JAVA = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 _LEAST_HEAP = 1024
 _MOST_HEAP = 16 * 1024
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 _APP_NAME = "rheos"
 _LOCAL_SETTINGS = {
@@ -106,7 +94,6 @@ KAFKA_JARS = "RHEOS_KAFKA_JARS"
 KAFKA_HINT = f"or {KAFKA_JARS} names a folder with its jars"
 
 _lock = threading.Lock()
-_interpreter = threading.RLock()  # held while the interpreter of Python workers is changed
 _own: SparkContext | None = None
 _users = 0
 
@@ -147,41 +134,9 @@ def stop(spark: SparkSession) -> None:
             _own = None
 
 
-def adopt(spark: SparkSession) -> SparkSession:
-    """A sibling of the caller's session with the engine's settings; the caller's session does not change."""
-    session = spark.newSession()
-    partitions = spark.sparkContext.defaultParallelism
-    for name, value in {**SQL_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}.items():
-        session.conf.set(name, value)
-    return session
-
-
 def is_local(spark: SparkSession) -> bool:
     """Whether Spark runs in local mode, so that all tasks run on the driver's machine."""
     return (spark.sparkContext.master or "").startswith("local")
-
-
-def map_in_arrow(
-    frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: str
-) -> DataFrame:
-    """`frame.mapInArrow`, whose workers use this interpreter if they run on this machine.
-
-    A caller's session may have been made without PYSPARK_PYTHON; its workers would then use whatever
-    `python3` is first in the path. The interpreter is part of the plan, so it is set only while the plan is
-    made.
-    """
-    with this_interpreter(frame.sparkSession.sparkContext):
-        return frame.mapInArrow(function, schema)
-
-
-def in_tasks(
-    context: SparkContext, given: Sequence[T], function: Callable[[Iterable[T]], Iterable[U]]
-) -> RDD[U]:
-    """The results of a function that runs in one task for each given item, on this interpreter as above."""
-    with this_interpreter(context):
-        made = context.parallelize(given, len(given)).mapPartitions(function)
-        _ = made._jrdd  # fixes the interpreter of the tasks
-    return made
 
 
 @contextmanager
@@ -240,19 +195,6 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
         else:
             jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(before._jsparkSession)
         SparkSession._activeSession = before
-
-
-@contextmanager
-def this_interpreter(context: SparkContext) -> Iterator[None]:
-    """In this block, functions given to Spark get this interpreter, if workers run on this machine."""
-    with _interpreter:
-        given = context.pythonExec
-        if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-            context.pythonExec = sys.executable
-        try:
-            yield
-        finally:
-            context.pythonExec = given
 
 
 def check_java() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -281,17 +280,6 @@ def one_after_another(parts: Sequence[Answers]) -> Answers:
             instants, rows = _later(instants, more), _later(rows, more)
         found.append(Answers(instants, rows))
     return Answers(*(pa.concat_tables(tables) for tables in zip(*found, strict=True)))
-
-
-def in_order(rows: pa.Table, *, distinct: bool = False) -> pa.Table:
-    """Rows sorted by their columns, unbound values first: the order in which statements give them. With
-    `distinct`, equal rows are one."""
-    numbered = rows.rename_columns([f"c{number}" for number in range(rows.num_columns)])
-    with duckdb.connect() as connection:
-        connection.register("numbered", numbered)
-        select = "SELECT DISTINCT" if distinct else "SELECT"
-        found = connection.execute(f"{select} * FROM numbered ORDER BY ALL NULLS FIRST").to_arrow_table()
-    return found.rename_columns(rows.column_names).cast(rows.schema)
 
 
 def _later(table: pa.Table, more: int) -> pa.Table:

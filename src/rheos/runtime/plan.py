@@ -157,6 +157,7 @@ class Control:
     limit: float | None = None  # how many seconds a query may take
     cautious: bool = False  # the batch before took too long: new queries wait for the next one
     apart: frozenset[str] = frozenset()  # members of families that are evaluated each by itself
+    uncached: bool = False  # evaluate without the worker's cache, which took too much memory
     stopped: Mapping[str, str] = field(
         default_factory=dict
     )  # queries whose process was ended while it evaluated them, and why

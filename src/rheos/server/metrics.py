@@ -50,6 +50,7 @@ QUERIES = (
     ("query_skipped_total", "Instants that a query gave up, because it may be stretched.", "skipped"),
     ("query_rows_total", "Rows, triples or booleans reported.", "rows"),
     ("query_running", "Whether the query runs.", "running"),
+    ("query_shards", "Into how many shards the work of the query was last shared out.", "shards"),
 )
 # Why an element becomes a dead letter, as the engine counts it.
 REASONS = ("late", "bad", "ahead")

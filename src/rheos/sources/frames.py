@@ -50,7 +50,7 @@ class Frame:
         """The DataFrame with its rows as chunks of the stream."""
         from pyspark.sql import functions as sql
 
-        from rheos.execute.session import map_in_arrow
+        from rheos.spark import map_in_arrow
 
         frame = self.frame
         columns: list[str | Column] = [*_COLUMNS, "end"] if "end" in frame.columns else list(_COLUMNS)

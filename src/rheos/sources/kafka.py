@@ -20,13 +20,14 @@ import pyarrow as pa
 
 from rheos.addresses import Allowed
 from rheos.errors import EnvironmentFault, LoadError, RheosError
-from rheos.execute.session import KAFKA_HINT, kafka_coordinates, map_in_arrow
+from rheos.execute.session import KAFKA_HINT, kafka_coordinates
 from rheos.sources.ahead import HOUR, Ahead
 from rheos.sources.chunks import Packed, SegmentWriter, judge
 from rheos.sources.decoding import Decoder, Messages, RdfDecoder
 from rheos.sources.frames import CLOCK, PARTITION, by_partition
 from rheos.sources.lines import CHUNK_BYTES
 from rheos.sources.reader import SCHEMA, row, segment_name
+from rheos.spark import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

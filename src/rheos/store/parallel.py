@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rheos.errors import EvaluationError, LoadError
-from rheos.execute.session import map_in_arrow
+from rheos.spark import map_in_arrow
 from rheos.store import formats, lines
 from rheos.store.cutting import split_lines
 from rheos.store.documents import Document

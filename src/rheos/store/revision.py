@@ -15,8 +15,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rheos.execute.session import adopt
 from rheos.optimize.statistics import PredicateCount, Statistics
+from rheos.spark import adopt
 from rheos.store import parallel, tables
 from rheos.store.changes import Change
 from rheos.store.documents import Document

@@ -36,7 +36,8 @@ from rheos.runtime.cqels.prepared import (
     streams_of,
 )
 from rheos.runtime.cqels.ticks import Arrived, Held, Ticks, held_by, matching_elements, ticks_of
-from rheos.runtime.operator import Answers, Count, End, Family, Marks, Operator, Span, in_order, next_multiple
+from rheos.runtime.merging import in_order
+from rheos.runtime.operator import Answers, Count, End, Family, Marks, Operator, Span, next_multiple
 from rheos.runtime.plan import Registered
 from rheos.runtime.sharding import MAKER, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
 from rheos.algebra.streams import AllWindow, CqelsWindow, LastWindow, RangeWindow, StreamClause
-from rheos.runtime.operator import Marks
 from rheos.runtime.worker.entailment import Entail, Entailed
+from rheos.runtime.worker.matching import matches
 from rheos.sources.times import FOREVER, NEVER
 
 Numbers = npt.NDArray[np.int64]
@@ -200,14 +198,6 @@ def _move(multiples: Numbers, slide: int, ticks: Ticks) -> Numbers:
     return np.where(multiples <= ticks.after, 0, at)
 
 
-def matches(elements: pa.Table, patterns: Sequence[TriplePattern]) -> Numbers:
-    """The row numbers of the elements that match one of the patterns, by constants and repeated variables."""
-    found: Marks = np.zeros(len(elements), bool)
-    for pattern in patterns:
-        found |= _matching(elements, pattern)
-    return np.flatnonzero(found)
-
-
 def matching_elements(
     elements: pa.Table, patterns: Sequence[TriplePattern], entail: Entail | None = None
 ) -> Numbers:
@@ -217,16 +207,3 @@ def matching_elements(
         return matches(elements, patterns)
     entailed = entail(elements)
     return np.unique(entailed.element[matches(entailed.triples, patterns)])
-
-
-def _matching(elements: pa.Table, pattern: TriplePattern) -> Marks:
-    found: Marks = np.ones(len(elements), bool)
-    columns = dict(zip("spo", pattern.terms, strict=True))
-    for name, term in columns.items():
-        if isinstance(term, Constant):
-            found &= pc.equal(elements.column(name), term.term).to_numpy()
-        else:
-            for other, same in columns.items():
-                if other > name and same == term:
-                    found &= pc.equal(elements.column(name), elements.column(other)).to_numpy()
-    return found

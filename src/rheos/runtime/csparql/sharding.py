@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +13,7 @@ from rheos.algebra.nodes import Group
 from rheos.algebra.rewrite import nodes
 from rheos.algebra.streams import CSparqlQuery
 from rheos.optimize.sharding import PARTIALS, Cut, Uncut, cut, triple_patterns, wanted
+from rheos.runtime import merging
 from rheos.runtime.operator import Answers
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.worker.database import Database
@@ -64,7 +64,7 @@ class CSparqlShards:
         for number in self.exact:
             _check_exact(found.column(number + 1))
         names = ["instant", *(f"c{number}" for number in range(1, len(self.part.columns) + 1))]
-        with duckdb.connect() as connection:
+        with merging.database() as connection:
             if macros.PREFIX in self.merge.sql:
                 macros.define(connection)
             database = Database(connection)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rheos.execute.session import map_in_arrow
 from rheos.runtime.state.segments import Segment, Segments, merged, save
 from rheos.runtime.state.store import Store
 from rheos.sources.reader import segment_name
+from rheos.spark import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

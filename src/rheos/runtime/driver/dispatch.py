@@ -15,17 +15,19 @@ from rheos import memory
 from rheos.algebra.entailment import Schema
 from rheos.algebra.expressions import Constant
 from rheos.algebra.nodes import TriplePattern
-from rheos.execute.session import in_tasks, is_local, map_in_arrow
+from rheos.deadline import within
+from rheos.execute.session import is_local
 from rheos.runtime.operator import Answers, Count, one_after_another
 from rheos.runtime.plan import Control, Plan
 from rheos.runtime.sharding import UnmergedError
 from rheos.runtime.state.progress import DeadLetter, Progress
 from rheos.runtime.state.segments import Segments, longest
 from rheos.runtime.state.store import Store
-from rheos.runtime.worker.batch import Report
+from rheos.runtime.worker.batch import Report, reason_of
 from rheos.runtime.worker.task import OUTPUT, Evaluate, ReadingTask, Shipped, Task, pack, unpack
 from rheos.sources.reader import StreamPart, Streams
 from rheos.sources.times import NEVER
+from rheos.spark import in_tasks, map_in_arrow
 from rheos.sql.conditions import all_of, any_of
 from rheos.sql.dialect import Dialect
 from rheos.sql.entailed import entailed_names
@@ -58,6 +60,8 @@ class Collected:
     deferred: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     unmerged: set[str] = field(default_factory=set)  # could not be merged; they are deferred, too
+    # Derived streams that stay as they were, although tasks may have seen more of them.
+    unmade: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
 
 
@@ -245,12 +249,20 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         found.deferred.update(about["deferred"])
         found.apart.update(about["apart"])
         found.unmerged.update(about["unmerged"])
-    merged = {name: _merged(reports, plan) for name, reports in answers.items()}
-    found.unmerged |= {name for name, report in merged.items() if report is None}
-    found.deferred |= found.unmerged
-    # If one shard of a query failed or deferred it, the query counts as not evaluated in all shards.
-    shared = {query.name for group, shard in tasks if shard for query in plan.groups[group]}
-    waiting = shared & (found.failures.keys() | found.deferred)
+    waiting = _waiting(plan, tasks, told, control)
+    for name, reports in answers.items():
+        if name in waiting:
+            continue
+        try:
+            with within(control.limit):
+                found.reports.append(_merged(reports, plan))
+        except UnmergedError:
+            found.unmerged.add(name)
+        except Exception as error:
+            found.failures[name] = reason_of(error)
+            waiting.add(name)  # nothing reads what it answers: a query that makes a stream is not merged
+    waiting |= found.unmerged
+    found.deferred |= waiting - found.failures.keys()
     for task, about in told:
         group, shard = tasks[task]
         if shard:
@@ -261,25 +273,58 @@ def collect(rows: Sequence[Mapping[str, Any]], plan: Plan, control: Control) -> 
         }
         found.letters += [DeadLetter(**letter) for letter in about["letters"] if letter["stream"] in mine]
         found.reached |= about["reached"]
+        put_off = [query for query in plan.groups[group] if query.name in waiting]
+        unmade = {query.derived for query in put_off if query.derived is not None}
+        found.unmade |= unmade
         for stream, counts in counts_of_json(about["counts"]).items():
-            found.counts.setdefault(stream, {}).update(counts)
+            known = control.counts.get(stream, {}) if stream in unmade else counts
+            found.counts.setdefault(stream, {}).update(known)
         found.flows |= about["flows"]
-        found.segments |= {name: Segments.of_json(values) for name, values in about["states"].items()}
+        unchanged = {name for query in put_off for name in query.states}
+        found.segments |= {
+            name: Segments.of_json(values)
+            for name, values in about["states"].items()
+            if name not in unchanged
+        }
         # If another shard has deferred a query, elements that this shard does not need may still be needed.
-        put_off = any(query.name in waiting for query in plan.groups[group])
         for stream, values in about["whole" if put_off else "needed"].items():
-            segments = Segments.of_json(values)
-            if stream in about["parted"]:
+            if stream in unmade:
+                segments = control.segments.get(stream, Segments())
+            elif stream in about["parted"]:
                 parts = [other["parted"].get(stream) for at, other in told if tasks[at][0] == group]
-                segments = Segments.of_json(about["whole"][stream])
-                if any(query.derived == stream and query.name in waiting for query in plan.groups[group]):
-                    segments = control.segments.get(stream, Segments())  # nothing was added to the stream
-                else:
-                    segments = _put_together(segments, [part for part in parts if part], store)
+                whole = Segments.of_json(about["whole"][stream])
+                segments = _put_together(whole, [part for part in parts if part], store)
+            else:
+                segments = Segments.of_json(values)
             found.segments[stream] = longest([segments, found.segments.get(stream, segments)])
     found.reached |= {name: control.reached.get(name, NEVER) for name in waiting}
     found.files += _passing(told, found.segments, control.segments)
-    found.reports += [report for name, report in merged.items() if report and name not in waiting]
+    return found
+
+
+def _waiting(
+    plan: Plan, tasks: Sequence[tuple[int, int]], told: Sequence[tuple[int, dict[str, Any]]], control: Control
+) -> set[str]:
+    """The queries in shards that count as not evaluated, although some shard has evaluated them: those that
+    any shard failed or deferred, and those that read what these make. The first shard has seen elements of it
+    that are made again in the next batch, or never."""
+    undone = set[str]()
+    for task, about in told:
+        undone.update(about["deferred"])
+        # Rules in a circle that were cut off fail after what they answered, and that stays.
+        reached = about.get("reached", {})
+        undone |= {
+            name
+            for name in about["failures"]
+            if tasks[task][1] or reached.get(name, NEVER) == control.reached.get(name, NEVER)
+        }
+    found = set[str]()
+    for queries in (plan.groups[group] for group, shard in tasks if shard == 1):
+        more = [query for query in queries if query.name in undone]
+        while more:
+            found |= {query.name for query in more}
+            made = {query.derived for query in more}
+            more = [query for query in queries if query.streams & made and query.name not in found]
     return found
 
 
@@ -307,15 +352,19 @@ def _passing(
     written = {
         file["name"]
         for _, about in told
-        for kept in (*about.get("whole", {}).values(), *(part["made"] for part in about["parted"].values()))
+        for kept in (
+            *about.get("whole", {}).values(),
+            *about.get("states", {}).values(),
+            *(part["made"] for part in about["parted"].values()),
+        )
         for file in kept["files"]
     }
     known = {file.name for found in (after, before) for kept in found.values() for file in kept.files}
     return sorted(written - known)
 
 
-def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
-    """The reports of a query's shards as one report; None if the answers cannot be merged."""
+def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report:
+    """The reports of a query's shards as one report. UnmergedError if the answers cannot be merged."""
     reports = [report for _, report in sorted(told, key=lambda item: item[0])]
     first, took = reports[0], max(report.milliseconds for report in reports)
     parts = [report.answers for report in reports]
@@ -323,9 +372,6 @@ def _merged(told: Sequence[tuple[int, Report]], plan: Plan) -> Report | None:
         answers = one_after_another(parts)
     else:
         operator = next(query.operator for query in plan.queries if query.name == first.query)
-        try:
-            answers = operator.merged(parts)
-        except UnmergedError:
-            return None
+        answers = operator.merged(parts)
     executors = sorted({name for report in reports for name in report.executors})
     return Report(first.query, answers, took, first.way, len(reports), tuple(executors))

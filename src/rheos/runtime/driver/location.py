@@ -6,9 +6,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import tempfile
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +18,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rheos.errors import EnvironmentFault
-from rheos.execute.session import is_local, map_in_arrow
+from rheos.execute.session import is_local
 from rheos.filesystems import uri_of
+from rheos.processes import executor
 from rheos.runtime.state.store import Store
+from rheos.spark import map_in_arrow
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 _PROBE = b"rheos"
+_ROUNDS = 3  # how often the probe is sent out, until every executor has answered
+_PAUSE = 0.2  # seconds
+_WAIT, _LOOK = 15.0, 0.2  # seconds to wait for executors that are promised, and between two looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,42 +75,81 @@ class Location:
             )
         name = f"probe/{uuid.uuid4().hex}"
         self.store.write(name, _PROBE)
-        context = session.sparkContext
-        assert context._jsc is not None
-        executors = max(1, context._jsc.sc().getExecutorMemoryStatus().size() - 1)
-        tasks = max(executors * 2, context.defaultParallelism)
         try:
-            frame = session.range(0, tasks, 1, tasks)
-            rows = map_in_arrow(frame, Probe(self.store, name), "fault STRING").collect()
+            executors, seen = _executors(session), set[str]()
+            for _ in range(_ROUNDS):
+                told = _probed(session, Probe(self.store, name, _PAUSE), executors)
+                faults = sorted({row["fault"] for row in told if row["fault"]})
+                if faults:
+                    raise EnvironmentFault(
+                        f"{faults[0]}: the checkpoint {self.store.uri} must be one that all machines reach"
+                    )
+                seen |= {row["executor"] for row in told}
+                if len(seen) >= executors:
+                    return
         finally:
             self.store.delete([name])
-        faults = sorted({row["fault"] for row in rows if row["fault"]})
-        if faults:
-            raise EnvironmentFault(
-                f"{faults[0]}: the checkpoint {self.store.uri} must be one that all machines reach"
-            )
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The work of a task of the probe: it reads the file that the driver wrote, and reports what is wrong."""
+    """The work of a task of the probe: it reads the file that the driver wrote, writes and deletes one of its
+    own, and reports what is wrong. It takes at least as long as the `pause`, so that tasks go to all
+    executors."""
 
     store: Store
     name: str
+    pause: float = 0.0
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import socket
-
         for _ in batches:
-            try:
-                found = self.store.read(self.name)
-                fault = "" if found == _PROBE else "it does not see what the driver wrote"
-            except Exception as error:
-                fault = (str(error).splitlines() or [type(error).__name__])[0]
+            fault = self.fault()
             told = (
                 f"an executor on {socket.gethostname()} cannot use the state store ({fault})" if fault else ""
             )
-            yield pa.RecordBatch.from_pylist([{"fault": told}])
+            time.sleep(self.pause)
+            yield pa.RecordBatch.from_pylist([{"executor": executor(), "fault": told}])
+
+    def fault(self) -> str:
+        own = f"{self.name}-{uuid.uuid4().hex}"
+        try:
+            if self.store.read(self.name) != _PROBE:
+                return "it does not see what the driver wrote"
+            self.store.write(own, _PROBE)
+            self.store.delete([own])
+        except Exception as error:
+            return (str(error).splitlines() or [type(error).__name__])[0]
+        return ""
+
+
+def _probed(session: SparkSession, probe: Probe, executors: int) -> list[Row]:
+    """What the tasks of a probe report."""
+    tasks = max(executors * 2, session.sparkContext.defaultParallelism)
+    frame = session.range(0, tasks, 1, tasks)
+    return map_in_arrow(frame, probe, "executor STRING, fault STRING").collect()
+
+
+def _executors(session: SparkSession) -> int:
+    """How many executors there are. Those that the settings promise may need some seconds to start."""
+    context = session.sparkContext
+    promised = expected(dict(context.getConf().getAll()))
+    ends = time.monotonic() + _WAIT
+    while True:
+        assert context._jsc is not None
+        found: int = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # without the driver
+        if found >= promised or time.monotonic() >= ends:
+            return max(1, found)
+        time.sleep(_LOOK)
+
+
+def expected(settings: Mapping[str, str]) -> int:
+    """How many executors Spark's settings promise, at least."""
+    if settings.get("spark.dynamicAllocation.enabled") == "true":
+        return 1
+    if "spark.executor.instances" in settings:
+        return int(settings["spark.executor.instances"])
+    cores, each = settings.get("spark.cores.max"), settings.get("spark.executor.cores")
+    return 1 if cores is None or each is None else max(1, int(cores) // int(each))
 
 
 def _beside_driver(uri: str) -> Path:

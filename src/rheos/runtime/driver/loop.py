@@ -9,17 +9,13 @@ in the state store.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from rheos.answers.continuous import QueryInfo
 from rheos.errors import EvaluationError
 from rheos.execute import archive
 from rheos.execute.base import Executor
@@ -30,7 +26,6 @@ from rheos.execute.session import (
     STREAM_SETTINGS,
     is_local,
     set_for,
-    this_interpreter,
     warm_up,
 )
 from rheos.runtime.driver.compaction import Compaction
@@ -38,6 +33,7 @@ from rheos.runtime.driver.dispatch import LARGE_BATCH, TASK_TRIPLES, Dispatch, c
 from rheos.runtime.driver.failures import Told, explained, quiet
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.metrics import NONE, Metrics, Times
+from rheos.runtime.driver.output import Output, line
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.sinks import Sinks
 from rheos.runtime.driver.static_tables import StaticTables, Unfilled
@@ -54,6 +50,7 @@ from rheos.runtime.worker.cache import MOST_NEW
 from rheos.sources.base import BATCH_BYTES
 from rheos.sources.frames import Frame
 from rheos.sources.reader import FORMAT, PARTS, Planned, StreamPart, Streams, StreamsDataSource
+from rheos.spark import this_interpreter
 from rheos.store.graphs import StaticGraphs
 
 if TYPE_CHECKING:
@@ -67,23 +64,6 @@ ELEMENT_BYTES = 150
 # Every so many batches, segments that no record names and that are older than so many seconds are deleted.
 GARBAGE_BATCHES, GARBAGE_AGE = 500, 3600.0
 _TICK = 0.05
-
-
-class Writer(Protocol):
-    """Formats the answers of a batch for output."""
-
-    def header(self) -> bytes: ...
-
-    def batch(self, answers: list[tuple[QueryInfo, pa.Table]]) -> bytes: ...
-
-
-@dataclass
-class Output:
-    """Where answers and dead letters are written, beside the handles; dead letters as lines of JSON."""
-
-    target: Target | None = None
-    writer: Writer | None = None
-    letters: Target | None = None
 
 
 @dataclass
@@ -282,12 +262,15 @@ class Loop:
                 # If this returned, Spark would take the batch for done, and its elements would be lost.
                 raise Told
             self._batch_thread, self._batch_began = threading.get_ident(), time.monotonic()
+            before = self.progress, self.reached, self.counts, self.segments
             try:
                 # After a crash, Spark may repeat a batch that is done already.
                 if number > self._done:
                     self._evaluate(frame, number)
                     self.batch_times = self.batch_times.plus(self.busy_for)
             except BaseException as error:
+                if self._done < number:  # it was not committed: a reset after it must not record it, either
+                    self.progress, self.reached, self.counts, self.segments = before
                 if not self._stopping.is_set():
                     self._failure = error
                 raise Told from None
@@ -354,6 +337,8 @@ class Loop:
         # Members that were evaluated one by one in this batch may be together again, except deferred ones.
         self._apart = (self._apart & collected.deferred) | collected.apart
         self._unmerged |= collected.unmerged
+        if collected.unmade:  # workers may have in their caches what was never made
+            self.run = new_run()
         late = self.limit is not None and self.busy_for > self.limit
         # Queries whose shards could not be merged took no time, so nobody has to wait for them.
         self._cautious = (late or bool(collected.deferred - collected.unmerged)) and not self._cautious
@@ -449,7 +434,7 @@ class Loop:
             head = self.output.writer.header() if self._done < 0 else b""
             said["answers"] = head + self.output.writer.batch(tables)
         if letters:
-            said["letters"] = b"".join(_line(letter) for letter in letters)
+            said["letters"] = b"".join(map(line, letters))
         self.journal.commit(number, self._record(), said)
         self._done = number
         self.batches += 1
@@ -591,8 +576,3 @@ class Loop:
 def new_run() -> str:
     """A name for a run: in the names of what it writes, and for what workers keep between its batches."""
     return uuid.uuid4().hex[:8]
-
-
-def _line(letter: DeadLetter) -> bytes:
-    content = {**letter.json(), "stream": letter.stream[1:-1]}
-    return json.dumps(content, ensure_ascii=False).encode() + b"\n"

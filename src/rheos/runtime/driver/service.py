@@ -24,8 +24,9 @@ from rheos.runtime.driver.checkpoint import go_on
 from rheos.runtime.driver.handle import Handle
 from rheos.runtime.driver.hosting import Hosting
 from rheos.runtime.driver.location import Location
-from rheos.runtime.driver.loop import Loop, Output, Writer
+from rheos.runtime.driver.loop import Loop
 from rheos.runtime.driver.metrics import NONE, Metrics, StreamMetrics
+from rheos.runtime.driver.output import Output, Writer
 from rheos.runtime.driver.registry import Registry
 from rheos.runtime.driver.rehearsal import rehearse
 from rheos.runtime.driver.sinks import Sinks

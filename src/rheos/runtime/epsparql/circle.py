@@ -33,13 +33,13 @@ from rheos.errors import RheosError
 from rheos.optimize.events import Twins
 from rheos.optimize.settled import at_end, looked_for, unsettled
 from rheos.optimize.uninterrupted import uninterrupted
-from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.operator import BATCH, EPSparqlBatch, EPSparqlOperator, nothing, statement_of
 from rheos.runtime.epsparql.patterns import could_match, present, shape
 from rheos.runtime.epsparql.shares import Places
 from rheos.runtime.plan import Registered
 from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import ENTAILING
+from rheos.runtime.worker.matching import matches
 from rheos.sql.conditions import all_of, negated, same
 from rheos.sql.duckdb import DUCKDB
 from rheos.sql.entailed import entailed_sql

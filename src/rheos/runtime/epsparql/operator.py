@@ -45,11 +45,11 @@ from rheos.optimize.links import Links, NotKept, links_of
 from rheos.optimize.sharding import of_shard, shard_variable
 from rheos.optimize.static_parts import Derivations, Part, derivations_for
 from rheos.optimize.uninterrupted import uninterrupted
-from rheos.runtime.cqels.ticks import matches
 from rheos.runtime.epsparql.numbers import Kind, Numbers, short_numbers
 from rheos.runtime.epsparql.patterns import Leaves, Stage, could_match, present, read, shape
 from rheos.runtime.epsparql.patterns import Shape as Shape
-from rheos.runtime.operator import Answers, Count, Derived, End, Marks, Operator, Span, in_order
+from rheos.runtime.merging import in_order
+from rheos.runtime.operator import Answers, Count, Derived, End, Marks, Operator, Span
 from rheos.runtime.plan import STATE, Registered
 from rheos.runtime.sharding import RULE, Shard, Sharding, by_variable
 from rheos.runtime.state.buffer import Buffer
@@ -58,6 +58,7 @@ from rheos.runtime.worker.database import Database
 from rheos.runtime.worker.entailment import ENTAILING
 from rheos.runtime.worker.links import first_place, terms_of, up_to
 from rheos.runtime.worker.made_up import made_up, stand_ins
+from rheos.runtime.worker.matching import matches
 from rheos.runtime.worker.workbench import Workbench
 from rheos.sources.chunks import LIVE
 from rheos.sources.times import NEVER

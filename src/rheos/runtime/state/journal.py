@@ -94,15 +94,27 @@ class Journal:
         return self.store.durable
 
     def last(self) -> tuple[int, dict[str, Any]] | None:
-        """The last batch that is done, and its record."""
+        """The last batch that is done, and its record.
+
+        A record that was not written to its end is passed over. It is written before anything of its batch
+        goes out, and the record before it is deleted later: so its batch is not done, and is evaluated again.
+        """
         numbers = [int(PurePosixPath(name).stem) for name in self._batches if name.endswith(".json")]
-        if not numbers:
-            return None
-        number = max(numbers)
-        content = self.store.read(f"batches/{number}.json")
-        if content is None:
-            raise CheckpointError(f"batches/{number}.json is gone from {self.store.uri}")
-        return number, self._record(json.loads(content))
+        for number in sorted(numbers, reverse=True):
+            content = self.store.read(f"batches/{number}.json")
+            if content is None:
+                raise CheckpointError(f"batches/{number}.json is gone from {self.store.uri}")
+            try:
+                record = json.loads(content)
+            except ValueError:
+                continue
+            return number, self._record(record)
+        if any(number >= 0 for number in numbers):
+            raise CheckpointError(
+                f"no record in {self.store.uri}/batches can be read: put the folder back from a backup, or "
+                "begin anew in another one"
+            )
+        return None
 
     def _record(self, content: dict[str, Any]) -> dict[str, Any]:
         """A record without its format number. Records of the first format had no number."""

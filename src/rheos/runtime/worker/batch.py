@@ -374,10 +374,7 @@ class MicroBatch:
 
     def fail(self, together: Sequence[Registered], error: Exception) -> None:
         """Note that queries cannot go on. The streams that they make are complete no further than before."""
-        reason = str(error).strip() or type(error).__name__
-        if not isinstance(error, RheosError):
-            reason = f"{type(error).__name__}: {reason}"
-        self.results.failures |= {query.name: reason.splitlines()[0] for query in together}
+        self.results.failures |= {query.name: reason_of(error) for query in together}
         self.stay(together)
 
     def defer(self, together: Sequence[Registered]) -> None:
@@ -477,6 +474,14 @@ class MicroBatch:
         """How many elements of each stream came before a query was registered."""
         seen_after = self.control.seen_after.get(query.name, {})
         return {stream: self.count(stream, moment) for stream, moment in seen_after.items()}
+
+
+def reason_of(error: Exception) -> str:
+    """Why a query cannot go on, in one line."""
+    reason = str(error).strip() or type(error).__name__
+    if not isinstance(error, RheosError):
+        reason = f"{type(error).__name__}: {reason}"
+    return reason.splitlines()[0]
 
 
 def elements_of(rows: pa.Table, times: int, *, graphs: bool = False) -> pa.Table:

@@ -139,6 +139,7 @@ class Evaluate:
         static.cache.incremental = control.incremental
         live = {file.name for found in control.segments.values() for file in found.files}
         store.forget(name for name in store.known() if name not in live)
+        store.use(live)
         rows = sorted(
             ({"task": 0, **row} for batch in batches for row in batch.to_pylist()),
             key=lambda row: (row["task"], row["stream"], row["part"], row["number"]),
@@ -164,7 +165,7 @@ class Evaluate:
                 plan.families,
                 share,
                 at_work,
-                static.cache,
+                None if control.uncached else static.cache,
             )
             yield from Written(control, task, share, outcome, arrivals).rows()
 
@@ -287,7 +288,7 @@ class Written:
                 data = pack(rows)
             else:
                 file = segment_name(report.query, self._batch, self.task).replace("segments/", "answers/")
-                self.control.store.write_table(file, rows)
+                self.control.store.write_table(file, rows, copy=False)  # the driver reads it
             how = {"milliseconds": report.milliseconds, "way": report.way, "executor": executor()}
             told = json.dumps(how)
             yield _row(self.task, report.query, told, pack(instants), data, file)

@@ -53,10 +53,12 @@ class Work(Protocol):
 
 
 class Lost(NamedTuple):
-    """The end of a child: the names of the queries that it was evaluating, and why it ended."""
+    """The end of a child: the names of the queries that it was evaluating, and why it ended. If it had taken
+    too much memory, `used` says how many bytes."""
 
     names: tuple[str, ...]
     reason: str
+    used: int = 0
 
 
 @dataclass
@@ -113,14 +115,14 @@ class Child:
                 return self._lost(names, "the process that evaluated it fell over")
             if names and limit is not None and time.monotonic() - began > limit + _GRACE:
                 return self._lost(names, f"it took longer than {limit:g} s, and was stopped")
-            if used_by(self.pid) > memory * _MEMORY_MARGIN:
-                return self._lost(
-                    names, f"it needed more than {memory >> 20:,} MB of memory, and was stopped"
-                )
+            used = used_by(self.pid)
+            if used > memory * _MEMORY_MARGIN:
+                reason = f"it needed more than {memory >> 20:,} MB of memory, and was stopped"
+                return self._lost(names, reason, used)
 
-    def _lost(self, names: tuple[str, ...], reason: str) -> Lost:
+    def _lost(self, names: tuple[str, ...], reason: str, used: int = 0) -> Lost:
         self.end()
-        return Lost(names, reason)
+        return Lost(names, reason, used)
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -157,9 +159,22 @@ def watched(
             stopped = {**control.stopped, **dict.fromkeys(found.names, found.reason)}
             control = replace(control, stopped=stopped)
         elif nobody:
-            raise EvaluationError(f"a batch could not be evaluated: {found.reason}")
+            raise EvaluationError(f"a batch could not be evaluated: {_blame(found, work.memory)}")
         else:
             nobody += 1  # no query is to blame: try once more
+            # Most of the memory that is nobody's is what earlier batches have left in the cache.
+            control = replace(control, uncached=found.used > 0)
+
+
+def _blame(lost: Lost, memory: int) -> str:
+    """Why a batch cannot be evaluated, if no query is to blame."""
+    if not lost.used:
+        return lost.reason
+    return (
+        f"what all queries together read and keep needed {lost.used >> 20:,} MB of memory or more, and a "
+        f"task may take {int(memory * _MEMORY_MARGIN) >> 20:,} MB: raise spark.executor.pyspark.memory on a "
+        "cluster, elsewhere the memory of the machine; or lower batch_bytes"
+    )
 
 
 # --- in the child ------------------------------------------------------------------------------------
