@@ -55,7 +55,7 @@ class Shards:
         self.streaming.registry.resolve()
         self.control = Control(0, {}, self.store, shards=(SHARDS,), sharded=True)
         self.databases: list[duckdb.DuckDBPyConnection] = [filled({}) for _ in range(SHARDS)]
-        self.caches = [Cache(database, always=True) for database in self.databases]
+        self.caches = [Cache(database, incremental=True) for database in self.databases]
         self.runs = 0
 
     @property
@@ -76,7 +76,7 @@ class Shards:
         for number, database in enumerate(self.databases):
             control = replace(self.control, stopped=(stopped or {}).get(number, {}))
             self.caches[number].begin(f"{self.runs}", {query.name for query in plan.queries})
-            share = Share(number, SHARDS, always=True, by=control.shard_by)
+            share = Share(number, SHARDS, incremental=True, by=control.shard_by)
             buffers = {name: load(found, self.store) for name, found in control.segments.items()}
             outcome = evaluate(
                 plan.groups[0],
