@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -23,7 +24,11 @@ from rheos.server.config import Config, QueryConfig, StreamConfig, Tls
 from rheos.server.limits import Limits
 from rheos.server.problems import Problem
 from rheos.server.serve import served
-from tests.server.conftest import serving
+from tests.server.city import wait
+from tests.server.conftest import PATIENCE, serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOKEN = "correct-horse-battery"
 WRITES = [
@@ -276,6 +281,23 @@ def test_probes_need_no_token(closed: httpx.Client) -> None:
     response = closed.get("/health")
     assert response.status_code == 503
     assert response.json()["detail"].endswith("cannot be registered: own")
+
+
+def test_a_query_that_is_wrong_can_be_mended(spark: SparkSession, tmp_path: Path) -> None:
+    """While /health is 503 the server answers; probes that keep it running ask for /openapi.json."""
+    config = Config(
+        port=0,
+        state=tmp_path / "state",
+        streams=(StreamConfig("s"),),
+        queries=(QueryConfig("own", "SELECT * FROM STREAM <s> [RANGE 10s STEP] { ?s ?p ?o }"),),
+    )
+    with served(config, spark) as host, httpx.Client(base_url=host.base, timeout=PATIENCE) as http:
+        wait(lambda: http.get("/health").json()["status"] == "failing", "the query is named")
+        assert http.get("/health").status_code == 503
+        assert http.get("/openapi.json").status_code == 200
+        mended = "SELECT * FROM STREAM <s> [RANGE 10s STEP 10s] { ?s ?p ?o }"
+        assert http.put("/own", content=mended).status_code == 200
+        wait(lambda: http.get("/health").status_code == 200, "nothing is wrong")
 
 
 def test_a_server_may_refuse_to_start_with_a_query_that_is_wrong(tmp_path: Path) -> None:
