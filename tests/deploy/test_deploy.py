@@ -29,6 +29,7 @@ from tests.server.conftest import serving
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+WHEEL = f"rheos-{VERSION}-py3-none-any.whl"
 
 
 def test_the_service_of_systemd(tmp_path: Path) -> None:
@@ -42,6 +43,12 @@ def test_the_service_of_systemd(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
     # Other units of the machine may have mistakes of their own.
     assert [line for line in done.stderr.splitlines() if "rheos" in line] == []
+
+
+def test_the_wheel_has_the_name_that_is_written_down() -> None:
+    for file in (ROOT / "docs" / "deployment.md", DEPLOY / "systemd" / "rheos.service"):
+        assert re.findall(r"[\w.-]+\.whl", file.read_text()) == [WHEEL]
+    assert "hatchling build --target wheel" in (ROOT / "Makefile").read_text()
 
 
 def test_options_in_the_files_are_those_of_the_command() -> None:
@@ -182,7 +189,7 @@ def test_the_wheel_runs_without_the_checkout(tmp_path: Path) -> None:
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
     [wheel], [source] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
     assert installed(wheel, tmp_path / "of-wheel") == installed(source, tmp_path / "of-source")
-    assert wheel.name.startswith(f"rheos-{VERSION}-")
+    assert wheel.name == WHEEL
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
     install = [binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[server,kafka,mqtt]"]
