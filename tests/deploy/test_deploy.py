@@ -241,6 +241,7 @@ def test_the_server_of_a_service_needs_no_file(tmp_path: Path) -> None:
         bearer = {"Authorization": f"Bearer {token}"}
         made = httpx.put(f"{address}made", json={}, headers=bearer, timeout=120)
         assert made.status_code == 201
+        assert httpx.get(f"{address}queries", timeout=60).status_code == 200
         # Spark's processes are there by now, too.
         commands = [text(one, "cmdline") for one in tree(process.pid)]
         assert any("java" in command for command in commands) or java_is_missing()
@@ -254,6 +255,9 @@ def test_the_server_of_a_service_needs_no_file(tmp_path: Path) -> None:
         ("PUT", "/name", 401),
         ("PUT", "/made", 201),
     ]
+    requests = [line for line in log() if line["event"] == "request"]
+    assert [(line["method"], line["path"]) for line in requests] == [("GET", "/queries")]
+    assert {line["level"] for line in requests} == {"debug"}  # so they are not in a log of the level info
     assert all(line["client"] == "127.0.0.1" and line["time"] and line["level"] == "info" for line in writes)
     assert token not in (tmp_path / "log").read_text()
     kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]

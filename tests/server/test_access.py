@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import http.client
 import ipaddress
+import logging
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.requests import HTTPConnection
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from rheos.errors import RheosError
 from rheos.server import access
@@ -312,6 +315,74 @@ def test_requests_may_be_limited(tmp_path: Path) -> None:
         assert [response.status_code for response in responses[:10]] == [200] * 10
         refused = [response for response in responses if response.status_code == 429]
         assert {response.headers["retry-after"] for response in refused} == {"1"}
+
+
+def test_websockets_are_limited_too(tmp_path: Path) -> None:
+    with served(Config(port=0, state=tmp_path, limits=Limits(requests=1))) as host:
+        statuses = []
+        for _ in range(60):
+            with pytest.raises(InvalidStatus) as caught:
+                connect(f"ws://127.0.0.1:{host.port}/none/ws", open_timeout=PATIENCE)
+            statuses.append(caught.value.response.status_code)
+        assert statuses[:10] == [404] * 10
+        assert 429 in statuses
+
+
+@pytest.fixture
+def written(caplog: pytest.LogCaptureFixture) -> Callable[[int], list[tuple[str, str, int]]]:
+    """The writes in the log: method, path and status. The last line comes after its response."""
+    caplog.set_level(logging.DEBUG, logger="rheos.server")
+
+    def lines(number: int) -> list[tuple[str, str, int]]:
+        wait(lambda: len(caplog.records) >= number, "every request is logged")
+        fields = [record.fields for record in caplog.records if record.getMessage() == "write"]  # type: ignore[attr-defined]
+        assert {record.levelname for record in caplog.records if record.getMessage() == "write"} <= {"INFO"}
+        return [(one["method"], one["path"], one["status"]) for one in fields]
+
+    return lines
+
+
+def asked(web: httpx.Client, **more: str) -> None:
+    """Every kind of write, and some requests that write nothing."""
+    for method, path, arguments in WRITES:
+        headers = {**arguments.get("headers", {}), **more}  # type: ignore[dict-item]
+        web.request(method, path, **{**arguments, "headers": headers})  # type: ignore[arg-type]
+    web.patch("/name", headers=more)
+    web.get("/queries", headers=more)
+    web.get("/sparql", params={"query": "ASK {}"}, headers=more)
+    web.post("/sparql", content="ASK {}", headers={"Content-Type": "application/sparql-query", **more})
+
+
+NUMBER = len(WRITES) + 4  # of the requests of `asked`
+CHANGES = [*((method, path) for method, path, _ in WRITES), ("PATCH", "/name")]
+Written = Callable[[int], list[tuple[str, str, int]]]
+
+
+def test_writes_of_those_who_may_not_read_are_logged(closed: httpx.Client, written: Written) -> None:
+    asked(closed)
+    assert written(NUMBER) == [(*change, 401) for change in CHANGES]
+
+
+def test_writes_of_pages_of_others_are_logged(plain: httpx.Client, written: Written) -> None:
+    asked(plain, Origin="http://evil.example")
+    assert written(NUMBER) == [(*change, 403) for change in CHANGES[:-1]] + [("PATCH", "/name", 405)]
+
+
+def test_writes_beyond_the_limit_are_logged(tmp_path: Path, written: Written) -> None:
+    for hasty in serving(Config(port=0, state=tmp_path, limits=Limits(requests=1))):
+        while hasty.get("/openapi.json").status_code == 200:
+            pass
+        asked(hasty)
+        found = written(NUMBER)
+        assert [change[:2] for change in found] == CHANGES
+        # A request a second is allowed, and this may take more than one.
+        assert [change[2] for change in found].count(429) >= len(CHANGES) - 2
+
+
+def test_a_query_in_a_form_is_no_write(plain: httpx.Client, written: Written) -> None:
+    assert plain.post("/sparql", data={"query": "ASK {}"}).status_code == 200
+    assert plain.post("/sparql", data={"update": "CLEAR SILENT GRAPH <http://ex/no>"}).status_code == 200
+    assert written(2) == [("POST", "/sparql", 200)]
 
 
 def test_https_without_a_proxy(tmp_path: Path) -> None:

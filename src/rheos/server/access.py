@@ -83,7 +83,6 @@ class Access:
         """Refuse pages of other sites, and clients without the token."""
         self.read(request)
         self._check_origin(request)
-        request.scope["writes"] = True
         if self.token is not None and not _has(request, self.token):
             # Basic is not offered: a browser would ask for a password, but the pages ask for the token.
             raise _unknown("Writing needs the token", _BEARER)
