@@ -236,6 +236,25 @@ def test_a_query_may_have_a_token_of_its_own(closed: httpx.Client) -> None:
             assert closed.get(path, headers=bearer(token)).status_code != 401
 
 
+def test_a_query_with_a_token_is_in_no_list_for_others(closed: httpx.Client) -> None:
+    """Its text and its error, which shows a line of the text, are for those who may read it."""
+
+    def names(token: str) -> list[str]:
+        found = closed.get("/queries", headers=bearer(token))
+        assert ("no query" in found.text) == (token == TOKEN)
+        return [query["name"] for query in found.json()["queries"]]
+
+    assert (names("everything"), names(TOKEN)) == ([], ["own"])
+    for path in ("/", "/new?from=own", "/sparql"):
+        page = closed.get(path, headers={**bearer("everything"), "Accept": "text/html"})
+        assert page.status_code == 200
+        assert "own</a>" not in page.text
+        assert "no query" not in page.text
+    assert "own</a>" in closed.get("/", headers={**bearer(TOKEN), "Accept": "text/html"}).text
+    assert "no query" not in closed.get("/health").text
+    assert "no query" in closed.get("/health", headers=bearer("only-this-one")).text
+
+
 def test_a_stream_may_have_a_token_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "s.nq").touch()
     stream = StreamConfig("own", source=str(tmp_path / "s.nq"), read_token="only-this-one")
@@ -261,6 +280,10 @@ def test_a_stream_with_a_token_is_no_graph_for_others(tmp_path: Path) -> None:
                 assert client.get("/sparql", params=asked, headers=headers).status_code == 401
                 assert client.post("/sparql", data=asked, headers=headers).status_code == 401
             assert client.get("/sparql", params=asked, headers=bearer("only-this-one")).status_code == 200
+        for headers, listed in (({}, []), (bearer("only-this-one"), ["own"])):
+            found = client.get("/streams", headers=headers).json()["streams"]
+            assert [stream["name"] for stream in found] == listed
+            assert (f"{client.base_url}own" in client.get("/new", headers=headers).text) == bool(listed)
         assert client.get("/sparql", params={"query": "ASK {}"}).status_code == 200
 
 

@@ -57,9 +57,13 @@ class Access:
 
     def read_named(self, request: HTTPConnection, name: str) -> None:
         """Refuse clients that may not read a stream or a query."""
-        needed = self.read_tokens.get(name, self.read_token)
-        if needed is not None and not _has(request, needed, self.token):
+        if not self.may_read(request, name):
             raise _unknown("Reading needs a token", f'{_BEARER}, Basic realm="rheos", charset="UTF-8"')
+
+    def may_read(self, request: HTTPConnection, name: str) -> bool:
+        """True if a client may read a stream or a query. Lists have only these."""
+        needed = self.read_tokens.get(name, self.read_token)
+        return needed is None or _has(request, needed, self.token)
 
     def _check_name(self, request: HTTPConnection) -> None:
         # A server with a token does not need this check.

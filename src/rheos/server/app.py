@@ -54,7 +54,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     """Make the application of an open host."""
     access, counters = Access.of(host.config, host.base), Counters()
     linked, events = Linked(host), Events(host, subscribers)
-    pages, details = Pages(host, linked), Details(host, access)
+    pages, details = Pages(host, linked, access), Details(host, access)
     control = Control(host, access, counters, subscribers)
     sockets = Sockets(events, access)
     protocol, store = Protocol(host, access), GraphStore(host, access)
@@ -64,6 +64,9 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         """A page for clients that want HTML and send no query, an answer for all others."""
         shows = not request.query_params and wants_page(request, (*SOLUTIONS, *FORMATS))
         return await (pages.sparql if shows else protocol.get)(request)
+
+    async def health(request: Request) -> Response:
+        return host.health.report(lambda name: access.may_read(request, name))
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.description(host.base))
@@ -76,7 +79,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/flow", GET=pages.flow),
         Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
-        at("/health", GET=host.health.report),
+        at("/health", GET=health),
         at("/metrics", GET=metrics.metrics),
         at("/queries", GET=control.queries),
         at("/streams", GET=control.streams),
