@@ -62,10 +62,12 @@ def test_the_requests_of_the_page(tmp_path: Path) -> None:
         following = None
         try:
             wait(lambda: "listening" in (tmp_path / "log").read_text(), "it listens")
-            following = subprocess.Popen(["bash", "-c", follow], stdout=written, start_new_session=True)
+            following = subprocess.Popen(
+                ["bash", "-c", follow], stdout=written, stderr=log, start_new_session=True
+            )
             assert '"accepted":5' in output(push, tmp_path).replace(" ", "")
             wait(lambda: "sld:windowType" in output(window, tmp_path), "the window of the stream")
-            wait(lambda: "carA" in output(moment, tmp_path), "a moment of the stream")
+            wait(lambda: "carB" in output(moment, tmp_path), "a moment of the stream")
             assert '"name":"seen"' in output(put, tmp_path).replace(" ", "")
             wait(lambda: '"query":"gates"' in events.read_text(), "an answer")
         finally:
