@@ -48,7 +48,7 @@ def blocks(language: str, *pages: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/commands.md"])
 def test_consoles(page: str) -> None:
-    """Each `$ rheos …` of a console block prints what the block shows below it; `…` stands for further lines."""
+    """Each `$ rheos …` of a console block prints what stands below it; `…` stands for further lines."""
     shown = re.findall(r"^\$ (rheos .*)\n((?:(?!\$ ).*\n)*)", "".join(blocks("console", page)), re.MULTILINE)
     assert shown
     for command, expected in shown:
