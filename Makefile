@@ -20,7 +20,7 @@ JAVA_HINT := Spark needs Java 17 or 21: apt-get install openjdk-17-jre-headless 
 APT := $(if $(filter 0,$(shell id -u)),,sudo -n )apt-get
 
 .DEFAULT_GOAL := help
-.PHONY: help install services test test-all slow lint types unit conformance fuzz bench demo docs golden format clean python java browser axe mosquitto
+.PHONY: help install services test test-all slow lint types unit conformance fuzz bench demo docs golden format clean python java browser axe mosquitto wheel
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: java $(STAMP) ## measure, beside pyoxigraph; takes some minutes; BENCH="c
 
 docs: $(STAMP) ## the site, from docs/ into build/site; links are checked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+wheel: $(STAMP) ## dist/rheos-VERSION-py3-none-any.whl, to install rheos elsewhere: docs/deployment.md
+	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 golden: $(STAMP) ## write the golden files of the compiler and the optimiser anew, to be read in the diff
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q tests/golden tests/optimize

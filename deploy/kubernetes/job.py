@@ -1,6 +1,6 @@
-"""A job for a Spark cluster: counts who posts, from a topic of Kafka, until it is stopped.
+"""A job for a Spark cluster: counts the posts of each author and writes the counts as Parquet.
 
-spark-submit job.py kafka://broker:9092/posts s3a://bucket/checkpoint
+spark-submit job.py kafka://broker:9092/posts s3a://bucket/checkpoint s3a://bucket/answers
 """
 
 import sys
@@ -18,11 +18,11 @@ GROUP BY ?who
 """
 
 
-def main(source: str, checkpoint: str) -> None:
+def main(source: str, checkpoint: str, answers: str) -> None:
     spark = SparkSession.builder.appName("rheos").getOrCreate()
     with Engine(spark, checkpoint=checkpoint) as engine:
         engine.add_stream("http://example.org/posts", source)
-        engine.register(QUERY)
+        engine.register(QUERY).to(f"parquet:{answers}")
         engine.run()
 
 

@@ -98,3 +98,10 @@ class SinkError(RheosError):
 
 class EnvironmentFault(RheosError):
     """The machine lacks something that is needed (Java, for example); the message says how to get it."""
+
+
+class MissingExtra(EnvironmentFault):
+    """Packages of an extra are not installed. rheos itself may come from a checkout or from a wheel."""
+
+    def __init__(self, lacking: str, extra: str) -> None:
+        super().__init__(f"{lacking}: pip install '.[{extra}]' in a checkout, or 'WHEEL[{extra}]' elsewhere")

@@ -29,6 +29,7 @@ from rheos.answers.formatter import Formatter
 from rheos.answers.result import Result
 from rheos.answers.terms import json_term
 from rheos.errors import RheosError
+from rheos.sources.documents import read_document
 from rheos.terms import encode
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -177,6 +178,28 @@ def test_nquads_read_back(term: str) -> None:
     (read,) = ox.parse(triple, format=ox.RdfFormat.N_TRIPLES)
     assert encode(read.object) == term or term.startswith("_:")  # type: ignore[arg-type]
     assert f" {ntriples_term(term)} " in line
+
+
+def test_trig_reads_back_as_a_graph_for_each_instant() -> None:
+    one, two = QueryInfo("http://ex/a query", "construct"), QueryInfo("two", "describe")
+    triples = [(0.5, "<http://ex/a>", "<http://ex/p>", term) for term in TERMS]
+    tables = batch(*triples, (1, "_:x", "<http://ex/p>", "_:x"), columns=3), batch(triples[0], columns=3)
+    text = Formatter("trig", [one, two]).batch(list(zip((one, two), tables, strict=True)))
+    chunk = read_document(text, "answers.trig", "b_")
+    assert chunk.bad == ()
+    read = chunk.elements.to_pydict()
+    assert read["time"] == [NEW_YEAR + int(0.5 * SECOND)] * (len(TERMS) + 1) + [NEW_YEAR + SECOND]
+    assert [term for term in read["o"] if not term.startswith("_:")] == [
+        term for term in [*TERMS, TERMS[0]] if not term.startswith("_:")
+    ]
+    assert text.startswith(b"GRAPH <urn:rheos:http%3A%2F%2Fex%2Fa%20query:2026-01-01T00:00:00.5Z> {\n")
+
+
+def test_trig_has_one_time_for_a_graph() -> None:
+    with pytest.raises(RheosError, match="one is of the form SELECT, and trig needs triples"):
+        Formatter("trig", [QueryInfo("one", "select", ("x",))])
+    with pytest.raises(RheosError, match="the answers of e have intervals, and a graph one time; use nquads"):
+        Formatter("trig", [QueryInfo("e", "construct", occurs=True)])
 
 
 def test_lines_of_all_queries_are_in_order_of_time() -> None:

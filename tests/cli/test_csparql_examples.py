@@ -14,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rheos import Engine
-from tests.cli.command import ROOT, called, rheos
-from tests.cli.examples import blocks, check_folder, check_page, examples, lines, time
+from tests.cli.command import ROOT, called, command_line, rheos
+from tests.cli.examples import blocks, check_folder, check_page, check_python, examples, lines, time
 
 EXAMPLES = ROOT / "examples" / "csparql"
 PAGE = (ROOT / "docs" / "csparql.md").read_text(encoding="utf-8")
@@ -97,6 +97,22 @@ def test_reports(name: str, spark: SparkSession) -> None:
 
 
 # --- the page on the language --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_python_of_the_page(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    [code] = [text for kind, text in blocks(PAGE) if kind == "python"]
+    check_python(code, capsys)
+
+
+@pytest.mark.slow
+def test_the_command_of_the_page(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    [command] = [text for kind, text in blocks(PAGE) if kind == "sh"]
+    outcome = rheos(*command_line(command.replace("\\\n", " ")), cwd=tmp_path)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+    ALL["growing-districts"].check(lines((tmp_path / "growing.ndjson").read_text()))
 
 
 def test_the_queries_of_the_page(spark: SparkSession, tmp_path: Path) -> None:

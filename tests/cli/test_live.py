@@ -106,6 +106,7 @@ def test_a_file_is_begun_anew_unless_a_run_goes_on(tmp_path: Path) -> None:
         (RunFormat.csv, None, "csv"),
         (None, Path("a.csv"), "csv"),
         (None, Path("a.NQ"), "nquads"),
+        (None, Path("a.trig"), "trig"),
         (None, Path("a.out"), "ndjson"),
         (RunFormat.ndjson, Path("a.csv"), "ndjson"),
     ],

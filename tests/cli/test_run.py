@@ -98,12 +98,19 @@ def test_a_table_for_each_instant(tolls: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_derived_streams_are_written_in_the_form_that_is_read(tolls: Path, tmp_path: Path) -> None:
-    derived = tmp_path / "derived.nq"
+@pytest.mark.parametrize(
+    ("ending", "line"),
+    [
+        ("nq", f'<http://ex/t1> <http://ex/saw> <http://ex/c1> "2026-01-01T00:00:10Z"^^<{TYPE}dateTime> .'),
+        ("trig", "<http://ex/t1> <http://ex/saw> <http://ex/c1> ."),
+    ],
+)
+def test_derived_streams_are_written_in_the_form_that_is_read(
+    ending: str, line: str, tolls: Path, tmp_path: Path
+) -> None:
+    derived = tmp_path / f"derived.{ending}"
     assert run("-q", BUSY, "--output", derived, stream=tolls).status == 0
-    assert sorted(derived.read_text().splitlines())[0] == (
-        f'<http://ex/t1> <http://ex/saw> <http://ex/c1> "2026-01-01T00:00:10Z"^^<{TYPE}dateTime> .'
-    )
+    assert sorted(derived.read_text().splitlines())[0] == line
     again = COUNT.replace("registers", "saw")
     assert rows(run("-q", again, stream=derived)) == COUNTS
 
@@ -237,6 +244,7 @@ def test_a_source_that_is_not_there(tmp_path: Path) -> None:
         (["-q", COUNT, "--execution", "local"], "local"),
         (["-q", COUNT, "--format", "turtle"], "turtle"),
         (["-q", COUNT, "-s", f"{STREAM}=tolls.nq", "--format", "nquads"], "form SELECT"),
+        (["-q", COUNT, "-s", f"{STREAM}=tolls.nq", "--format", "trig"], "form SELECT"),
         (["-q", "CONSTRUCT WHERE { ?s ?p ?o }", "--format", "nquads"], "reads no stream"),
         (["-q", "SELECT ?x {}", "-q", "SELECT ?y {}", "--format", "csv"], "one header"),
     ],

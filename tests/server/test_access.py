@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import http.client
 import ipaddress
+import logging
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -16,6 +18,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.requests import HTTPConnection
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from rheos.errors import RheosError
 from rheos.server import access
@@ -23,7 +27,11 @@ from rheos.server.config import Config, QueryConfig, StreamConfig, Tls
 from rheos.server.limits import Limits
 from rheos.server.problems import Problem
 from rheos.server.serve import served
-from tests.server.conftest import serving
+from tests.server.city import wait
+from tests.server.conftest import PATIENCE, serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOKEN = "correct-horse-battery"
 WRITES = [
@@ -228,6 +236,25 @@ def test_a_query_may_have_a_token_of_its_own(closed: httpx.Client) -> None:
             assert closed.get(path, headers=bearer(token)).status_code != 401
 
 
+def test_a_query_with_a_token_is_in_no_list_for_others(closed: httpx.Client) -> None:
+    """Its text and its error, which shows a line of the text, are for those who may read it."""
+
+    def names(token: str) -> list[str]:
+        found = closed.get("/queries", headers=bearer(token))
+        assert ("no query" in found.text) == (token == TOKEN)
+        return [query["name"] for query in found.json()["queries"]]
+
+    assert (names("everything"), names(TOKEN)) == ([], ["own"])
+    for path in ("/", "/new?from=own", "/sparql"):
+        page = closed.get(path, headers={**bearer("everything"), "Accept": "text/html"})
+        assert page.status_code == 200
+        assert "own</a>" not in page.text
+        assert "no query" not in page.text
+    assert "own</a>" in closed.get("/", headers={**bearer(TOKEN), "Accept": "text/html"}).text
+    assert "no query" not in closed.get("/health").text
+    assert "no query" in closed.get("/health", headers=bearer("only-this-one")).text
+
+
 def test_a_stream_may_have_a_token_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "s.nq").touch()
     stream = StreamConfig("own", source=str(tmp_path / "s.nq"), read_token="only-this-one")
@@ -253,6 +280,10 @@ def test_a_stream_with_a_token_is_no_graph_for_others(tmp_path: Path) -> None:
                 assert client.get("/sparql", params=asked, headers=headers).status_code == 401
                 assert client.post("/sparql", data=asked, headers=headers).status_code == 401
             assert client.get("/sparql", params=asked, headers=bearer("only-this-one")).status_code == 200
+        for headers, listed in (({}, []), (bearer("only-this-one"), ["own"])):
+            found = client.get("/streams", headers=headers).json()["streams"]
+            assert [stream["name"] for stream in found] == listed
+            assert (f"{client.base_url}own" in client.get("/new", headers=headers).text) == bool(listed)
         assert client.get("/sparql", params={"query": "ASK {}"}).status_code == 200
 
 
@@ -278,6 +309,23 @@ def test_probes_need_no_token(closed: httpx.Client) -> None:
     assert response.json()["detail"].endswith("cannot be registered: own")
 
 
+def test_a_query_that_is_wrong_can_be_mended(spark: SparkSession, tmp_path: Path) -> None:
+    """While /health is 503 the server answers; probes that keep it running ask for /openapi.json."""
+    config = Config(
+        port=0,
+        state=tmp_path / "state",
+        streams=(StreamConfig("s"),),
+        queries=(QueryConfig("own", "SELECT * FROM STREAM <s> [RANGE 10s STEP] { ?s ?p ?o }"),),
+    )
+    with served(config, spark) as host, httpx.Client(base_url=host.base, timeout=PATIENCE) as http:
+        wait(lambda: http.get("/health").json()["status"] == "failing", "the query is named")
+        assert http.get("/health").status_code == 503
+        assert http.get("/openapi.json").status_code == 200
+        mended = "SELECT * FROM STREAM <s> [RANGE 10s STEP 10s] { ?s ?p ?o }"
+        assert http.put("/own", content=mended).status_code == 200
+        wait(lambda: http.get("/health").status_code == 200, "nothing is wrong")
+
+
 def test_a_server_may_refuse_to_start_with_a_query_that_is_wrong(tmp_path: Path) -> None:
     config = Config(port=0, state=tmp_path, strict=True, queries=(QueryConfig("own", "no query"),))
     with pytest.raises(RheosError, match="queries of the configuration are wrong\nown: "):
@@ -290,6 +338,74 @@ def test_requests_may_be_limited(tmp_path: Path) -> None:
         assert [response.status_code for response in responses[:10]] == [200] * 10
         refused = [response for response in responses if response.status_code == 429]
         assert {response.headers["retry-after"] for response in refused} == {"1"}
+
+
+def test_websockets_are_limited_too(tmp_path: Path) -> None:
+    with served(Config(port=0, state=tmp_path, limits=Limits(requests=1))) as host:
+        statuses = []
+        for _ in range(60):
+            with pytest.raises(InvalidStatus) as caught:
+                connect(f"ws://127.0.0.1:{host.port}/none/ws", open_timeout=PATIENCE)
+            statuses.append(caught.value.response.status_code)
+        assert statuses[:10] == [404] * 10
+        assert 429 in statuses
+
+
+@pytest.fixture
+def written(caplog: pytest.LogCaptureFixture) -> Callable[[int], list[tuple[str, str, int]]]:
+    """The writes in the log: method, path and status. The last line comes after its response."""
+    caplog.set_level(logging.DEBUG, logger="rheos.server")
+
+    def lines(number: int) -> list[tuple[str, str, int]]:
+        wait(lambda: len(caplog.records) >= number, "every request is logged")
+        fields = [record.fields for record in caplog.records if record.getMessage() == "write"]  # type: ignore[attr-defined]
+        assert {record.levelname for record in caplog.records if record.getMessage() == "write"} <= {"INFO"}
+        return [(one["method"], one["path"], one["status"]) for one in fields]
+
+    return lines
+
+
+def asked(web: httpx.Client, **more: str) -> None:
+    """Every kind of write, and some requests that write nothing."""
+    for method, path, arguments in WRITES:
+        headers = {**arguments.get("headers", {}), **more}  # type: ignore[dict-item]
+        web.request(method, path, **{**arguments, "headers": headers})  # type: ignore[arg-type]
+    web.patch("/name", headers=more)
+    web.get("/queries", headers=more)
+    web.get("/sparql", params={"query": "ASK {}"}, headers=more)
+    web.post("/sparql", content="ASK {}", headers={"Content-Type": "application/sparql-query", **more})
+
+
+NUMBER = len(WRITES) + 4  # of the requests of `asked`
+CHANGES = [*((method, path) for method, path, _ in WRITES), ("PATCH", "/name")]
+Written = Callable[[int], list[tuple[str, str, int]]]
+
+
+def test_writes_of_those_who_may_not_read_are_logged(closed: httpx.Client, written: Written) -> None:
+    asked(closed)
+    assert written(NUMBER) == [(*change, 401) for change in CHANGES]
+
+
+def test_writes_of_pages_of_others_are_logged(plain: httpx.Client, written: Written) -> None:
+    asked(plain, Origin="http://evil.example")
+    assert written(NUMBER) == [(*change, 403) for change in CHANGES[:-1]] + [("PATCH", "/name", 405)]
+
+
+def test_writes_beyond_the_limit_are_logged(tmp_path: Path, written: Written) -> None:
+    for hasty in serving(Config(port=0, state=tmp_path, limits=Limits(requests=1))):
+        while hasty.get("/openapi.json").status_code == 200:
+            pass
+        asked(hasty)
+        found = written(NUMBER)
+        assert [change[:2] for change in found] == CHANGES
+        # A request a second is allowed, and this may take more than one.
+        assert [change[2] for change in found].count(429) >= len(CHANGES) - 2
+
+
+def test_a_query_in_a_form_is_no_write(plain: httpx.Client, written: Written) -> None:
+    assert plain.post("/sparql", data={"query": "ASK {}"}).status_code == 200
+    assert plain.post("/sparql", data={"update": "CLEAR SILENT GRAPH <http://ex/no>"}).status_code == 200
+    assert written(2) == [("POST", "/sparql", 200)]
 
 
 def test_https_without_a_proxy(tmp_path: Path) -> None:

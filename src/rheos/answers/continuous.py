@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -256,6 +257,16 @@ def nquads_lines(alike: Alike) -> pa.Array:
     cells = [mapped(column, ntriples_term) for column in table.columns[query.times :]]
     times = [mapped(column, _literal) for column in reversed(table.columns[1 : query.times])]
     return concatenated(concatenated(*cells, *times, between=" "), " .\n")
+
+
+def trig_graph(query: QueryInfo, answered: pa.Table) -> str:
+    """The triples of one instant as a named graph that says its time, in the form that `--stream` reads."""
+    cells = [mapped(column, ntriples_term) for column in answered.columns[query.times :]]
+    triples = joined(concatenated(concatenated(*cells, between=" "), " .\n")).decode()
+    at = answered.column(1)[0].as_py()
+    name = f"<urn:rheos:{quote(query.name, safe='')}:{time_text(at)}>"
+    said = f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {_literal(at)} ."
+    return f"GRAPH {name} {{\n{triples}}}\n{said}\n"
 
 
 def _literal(at: int) -> str:

@@ -21,12 +21,15 @@ from rheos.answers.continuous import (
     ndjson_lines,
     nquads_lines,
     time_text,
+    trig_graph,
 )
 from rheos.answers.terms import csv_field
 from rheos.errors import RheosError
 
-Format = Literal["ndjson", "csv", "table", "nquads"]
-FORMATS: tuple[Format, ...] = ("ndjson", "csv", "table", "nquads")
+Format = Literal["ndjson", "csv", "table", "nquads", "trig"]
+FORMATS: tuple[Format, ...] = ("ndjson", "csv", "table", "nquads", "trig")
+_WHOLE = ("table", "trig")  # an instant is one text
+_ELEMENTS = ("nquads", "trig")  # can be read as a stream again
 Answered = Sequence[tuple[QueryInfo, pa.Table]]
 Write = Callable[[Alike], pa.Array]
 
@@ -36,10 +39,10 @@ PIECE = 1 << 15  # rows
 class Formatter:
     """A form of output for the answers of some queries.
 
-    CSV has one header, so all queries must have the same columns. N-Quads are elements of streams, so all
-    queries must be CONSTRUCT or DESCRIBE. `width` is the width of the terminal for which tables are made,
-    with colours; without it, tables are plain text. `once` are the answers of one-shot queries, which come
-    first.
+    CSV has one header, so all queries must have the same columns. N-Quads and TriG are elements of streams,
+    so all queries must be CONSTRUCT or DESCRIBE; in TriG the triples of an instant are a graph. `width` is
+    the width of the terminal for which tables are made, with colours; without it, tables are plain text.
+    `once` are the answers of one-shot queries, which come first.
     """
 
     def __init__(
@@ -56,16 +59,18 @@ class Formatter:
         self.once = once
         for query in self.queries:
             self.check(query)
-        if format == "nquads" and once:
+        if format in _ELEMENTS and once:
             raise RheosError(f"{once[0][0].name} reads no stream, so its triples have no time; use ndjson")
 
     def check(self, query: QueryInfo) -> None:
         """Raise an error if this form of output cannot have the answers of a query."""
-        if self.format == "nquads" and not query.is_graph:
+        if self.format in _ELEMENTS and not query.is_graph:
             raise RheosError(
-                f"{query.name} is of the form {query.kind.upper()}, and nquads needs triples, as CONSTRUCT "
-                "and DESCRIBE make them; use ndjson, csv or table"
+                f"{query.name} is of the form {query.kind.upper()}, and {self.format} needs triples, as "
+                "CONSTRUCT and DESCRIBE make them; use ndjson, csv or table"
             )
+        if self.format == "trig" and query.occurs:
+            raise RheosError(f"the answers of {query.name} have intervals, and a graph one time; use nquads")
         first = self.queries[0] if self.queries else query
         if self.format == "csv" and (query.columns, query.occurs) != (first.columns, first.occurs):
             raise RheosError(
@@ -89,18 +94,12 @@ class Formatter:
             "csv": csv_lines,
             "table": self._tables,
             "nquads": nquads_lines,
+            "trig": lambda alike: by_instant(alike, trig_graph),
         }
-        return in_order(answers, write[self.format], whole=self.format == "table")
+        return in_order(answers, write[self.format], whole=self.format in _WHOLE)
 
     def _tables(self, alike: Alike) -> pa.Array:
-        """A printed table for each instant, as the text of its first row; its other rows have empty texts."""
-        query, answered = alike.query, alike.table
-        texts = [""] * answered.num_rows
-        instants = answered.column(0).fill_null(0).to_numpy()
-        starts = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1)).tolist()
-        for start, end in zip(starts, [*starts[1:], len(texts)], strict=True):
-            texts[start] = self._table(query, answered.slice(start, end - start))
-        return pa.array(texts, pa.large_string())
+        return by_instant(alike, self._table)
 
     def _table(self, query: QueryInfo, answered: pa.Table) -> str:
         at = answered.column(1)[0].as_py()
@@ -124,6 +123,17 @@ class Formatter:
         console = Console(file=text, force_terminal=True, width=self.width)
         tables.show(query.columns, terms, query.prefixes, console)
         return text.getvalue()
+
+
+def by_instant(alike: Alike, write: Callable[[QueryInfo, pa.Table], str]) -> pa.Array:
+    """A text for each instant, as that of its first row; its other rows have empty texts."""
+    answered = alike.table
+    texts = [""] * answered.num_rows
+    instants = answered.column(0).fill_null(0).to_numpy()
+    starts = np.flatnonzero(np.diff(instants, prepend=instants[0] - 1)).tolist()
+    for start, end in zip(starts, [*starts[1:], len(texts)], strict=True):
+        texts[start] = write(alike.query, answered.slice(start, end - start))
+    return pa.array(texts, pa.large_string())
 
 
 def csv_lines(alike: Alike) -> pa.Array:

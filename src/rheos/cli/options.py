@@ -72,6 +72,7 @@ class RunFormat(StrEnum):
     csv = "csv"
     table = "table"
     nquads = "nquads"
+    trig = "trig"
 
 
 def examples(*lines: str) -> str:
@@ -372,8 +373,8 @@ RunExecutionOption = Annotated[
         "--execution",
         "-e",
         metavar="auto|task|catalyst",
-        help="Where windows are evaluated: task is DuckDB inside a Spark task, catalyst is Spark SQL; "
-        "auto chooses by their size.",
+        help="Where static data is asked: task is DuckDB inside a Spark task, catalyst is Spark SQL; "
+        "auto chooses by its size.",
     ),
 ]
 RunFormatOption = Annotated[
@@ -382,7 +383,8 @@ RunFormatOption = Annotated[
         "--format",
         "-f",
         metavar="FORMAT",
-        help="ndjson, csv, table, or nquads for CONSTRUCT and DESCRIBE, which can be read as a stream again "
+        help="ndjson, csv, table; for CONSTRUCT and DESCRIBE also nquads or trig, which can be read as a "
+        "stream again "
         "(default: table on a terminal, else ndjson). The ending of --output is a default too.",
         show_default=False,
     ),

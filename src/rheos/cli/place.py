@@ -20,6 +20,7 @@ BY_ENDING = {
     ".jsonl": RunFormat.ndjson,
     ".csv": RunFormat.csv,
     ".nq": RunFormat.nquads,
+    ".trig": RunFormat.trig,
     ".txt": RunFormat.table,
 }
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from rheos.errors import EnvironmentFault
+from rheos.errors import MissingExtra
 
 # The packages of the extra `server`, by the names under which they are imported.
 PACKAGES = ("jinja2", "msgspec", "prometheus_client", "starlette", "uvicorn", "websockets")
 
 
 def check() -> None:
-    """Raise EnvironmentFault if packages of the extra `server` are missing."""
+    """Raise MissingExtra if packages of the extra `server` are missing."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        raise EnvironmentFault(f"the server needs {', '.join(missing)}: pip install 'rheos[server]'")
+        raise MissingExtra(f"the server needs {', '.join(missing)}", "server")

@@ -57,9 +57,13 @@ class Access:
 
     def read_named(self, request: HTTPConnection, name: str) -> None:
         """Refuse clients that may not read a stream or a query."""
-        needed = self.read_tokens.get(name, self.read_token)
-        if needed is not None and not _has(request, needed, self.token):
+        if not self.may_read(request, name):
             raise _unknown("Reading needs a token", f'{_BEARER}, Basic realm="rheos", charset="UTF-8"')
+
+    def may_read(self, request: HTTPConnection, name: str) -> bool:
+        """True if a client may read a stream or a query. Lists have only these."""
+        needed = self.read_tokens.get(name, self.read_token)
+        return needed is None or _has(request, needed, self.token)
 
     def _check_name(self, request: HTTPConnection) -> None:
         # A server with a token does not need this check.
@@ -83,7 +87,6 @@ class Access:
         """Refuse pages of other sites, and clients without the token."""
         self.read(request)
         self._check_origin(request)
-        request.scope["writes"] = True
         if self.token is not None and not _has(request, self.token):
             # Basic is not offered: a browser would ask for a password, but the pages ask for the token.
             raise _unknown("Writing needs the token", _BEARER)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from rheos.errors import RheosError
 from rheos.server import openapi
@@ -28,14 +30,16 @@ from rheos.server.limits import Pace
 from rheos.server.linked import Linked
 from rheos.server.logs import log
 from rheos.server.metrics import Counters, Metrics
+from rheos.server.negotiation import media_type
 from rheos.server.pages import Pages
 from rheos.server.pages.handlers import static_files, wants_page
 from rheos.server.problems import Problem, on_failure, on_http_exception, on_problem, on_rheos_error
-from rheos.server.protocol import SOLUTIONS, Protocol
-from rheos.server.sockets import Sockets
+from rheos.server.protocol import DIRECT, SOLUTIONS, Protocol
+from rheos.server.sockets import Sockets, refused
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+CHANGING = ("PUT", "DELETE", "PATCH")
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"]
 
 
@@ -50,7 +54,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
     """Make the application of an open host."""
     access, counters = Access.of(host.config, host.base), Counters()
     linked, events = Linked(host), Events(host, subscribers)
-    pages, details = Pages(host, linked), Details(host, access)
+    pages, details = Pages(host, linked, access), Details(host, access)
     control = Control(host, access, counters, subscribers)
     sockets = Sockets(events, access)
     protocol, store = Protocol(host, access), GraphStore(host, access)
@@ -60,6 +64,9 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         """A page for clients that want HTML and send no query, an answer for all others."""
         shows = not request.query_params and wants_page(request, (*SOLUTIONS, *FORMATS))
         return await (pages.sparql if shows else protocol.get)(request)
+
+    async def health(request: Request) -> Response:
+        return host.health.report(lambda name: access.may_read(request, name))
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.description(host.base))
@@ -72,7 +79,7 @@ def application(host: Host, subscribers: Subscribers) -> Application:
         at("/flow", GET=pages.flow),
         Mount("/static", static_files(), name="static"),
         at("/openapi.json", GET=described),
-        at("/health", GET=host.health.report),
+        at("/health", GET=health),
         at("/metrics", GET=metrics.metrics),
         at("/queries", GET=control.queries),
         at("/streams", GET=control.streams),
@@ -133,7 +140,7 @@ def at(path: str, **handlers: Handler) -> Route:
 @dataclass
 class Every:
     """Middleware: checks the host name of every request and how many its client has sent, counts it, and
-    logs it."""
+    logs it. WebSockets check the name themselves, and log that they are opened."""
 
     app: ASGIApp
     access: Access
@@ -141,9 +148,16 @@ class Every:
     pace: Pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = (scope.get("client") or ("",))[0]
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            try:
+                self.pace.count(client)
+            except Problem as problem:
+                await refused(WebSocket(scope, receive, send), problem)
+            else:
+                await self.app(scope, receive, send)
             return
+        scope["writes"] = may_write(scope)
         began, status = time.perf_counter(), 500
 
         async def sent(message: Message) -> None:
@@ -156,7 +170,7 @@ class Every:
 
         try:
             try:
-                self.pace.count((scope.get("client") or ("",))[0])
+                self.pace.count(client)
                 self.access.read(Request(scope))
             except Problem as problem:
                 await problem.response()(scope, receive, sent)
@@ -164,8 +178,17 @@ class Every:
             await self.app(scope, receive, sent)
         finally:
             took = round((time.perf_counter() - began) * 1000, 1)
-            client = (scope.get("client") or ("",))[0]
             fields = {"method": scope["method"], "path": scope["path"], "status": status}
-            # Changes are logged at the usual level, so that the log tells which client made them.
-            event, level = ("write", "info") if scope.get("writes") else ("request", "debug")
+            # Changes are logged at the usual level, also those that are refused, so that the log tells which
+            # client made or tried them.
+            event, level = ("write", "info") if scope["writes"] else ("request", "debug")
             log(event, level=level, **fields, milliseconds=took, client=client)
+
+
+def may_write(scope: Scope) -> bool:
+    """True if a request changes something, as far as its head tells. A form for /sparql counts as an update
+    until its handler has read that it is a query."""
+    if scope["method"] != "POST":
+        return scope["method"] in CHANGING
+    media = media_type(Headers(scope=scope).get("content-type"))
+    return scope["path"] != "/sparql" or DIRECT.get(media) != "query"

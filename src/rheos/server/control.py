@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +24,8 @@ from rheos.server.metrics import Counters
 from rheos.server.negotiation import media_type
 from rheos.server.problems import Problem
 from rheos.server.sinks import asked_by_client
+
+T = TypeVar("T")
 
 _COMMANDS = {"start": True, "stop": False}
 _RESET = b"reset"
@@ -130,15 +134,19 @@ class Control:
     # --- lists ---------------------------------------------------------------------------------------
 
     async def queries(self, request: Request) -> Response:
-        found = [self._query(query) for query in list(self.host.queries.values())]
+        found = [self._query(query) for query in self._readable(request, self.host.queries)]
         return models.reply(models.Queries(found), headers={"Cache-Control": "no-cache"})
 
     async def streams(self, request: Request) -> Response:
         metrics = self.host.metrics()
-        found = [self._stream(stream, metrics) for stream in list(self.host.streams.values())]
-        made = [(query, query.stream) for query in list(self.host.queries.values())]
+        found = [self._stream(stream, metrics) for stream in self._readable(request, self.host.streams)]
+        made = [(query, query.stream) for query in self._readable(request, self.host.queries)]
         found += [self._derived(query, iri) for query, iri in made if iri]
         return models.reply(models.Streams(found), headers={"Cache-Control": "no-cache"})
+
+    def _readable(self, request: Request, named: Mapping[str, T]) -> list[T]:
+        """The streams or queries that a client may read: others have a token of their own for reading."""
+        return [one for name, one in list(named.items()) if self.access.may_read(request, name)]
 
     def _query(self, query: Query) -> models.Query:
         handle = query.handle

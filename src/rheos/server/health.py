@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
-from starlette.requests import Request
 from starlette.responses import Response
 
 from rheos.server import models
@@ -20,6 +20,7 @@ MINUTE = 60.0
 LATE = 1.0  # seconds: from then on /health says how far the server is behind
 DEAD_SHARE = 0.01  # of the elements of the last minute: a stream that loses more has a problem
 _EVERY = 1.0  # seconds between two looks
+_HIDDEN = "why is told to clients with the token for reading it"
 
 
 class Health:
@@ -31,18 +32,22 @@ class Health:
         self._looks: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
         self._waiting: dict[str, deque[tuple[float, int]]] = {}
 
-    async def report(self, request: Request) -> Response:
-        """`/health`."""
+    def report(self, readable: Callable[[str], bool]) -> Response:
+        """`/health`. It needs no token, and a reason may show a line of a query: those of queries that the
+        client may not read are left out."""
         if self._host.failure is not None:
             return models.reply(models.Health("failing", self._host.failure), 503)
         if not self._host.runs:
             return models.reply(models.Health("starting"), 503)
         troubles, late = self.troubles(), self.behind
+        if "queries" in troubles:
+            told = troubles["queries"].items()
+            troubles["queries"] = {name: why if readable(name) else _HIDDEN for name, why in told}
         wrong = {q.name: q.error for q in list(self._host.queries.values()) if q.kept.configured and q.error}
         if wrong:
             # Whoever wrote the configuration relies on its queries, so this is more than a trouble.
-            told = f"the configuration has queries that cannot be registered: {', '.join(sorted(wrong))}"
-            return models.reply(models.Health("failing", told, **troubles), 503)
+            reason = f"the configuration has queries that cannot be registered: {', '.join(sorted(wrong))}"
+            return models.reply(models.Health("failing", reason, **troubles), 503)
         if troubles:
             return models.reply(models.Health("degraded", **troubles))
         return models.reply(models.Health("ok", behind=round(late, 1) if late >= LATE else UNSET))

@@ -58,4 +58,4 @@ class _Text(logging.Formatter):
         head = " ".join(str(content.pop(key)) for key in ("time", "level", "event"))
         more = (f"{key}={json.dumps(value, default=str)}" for key, value in content.items())
         line = " ".join([head, *more])
-        return line if trace is None else f"{line}\n{trace}"
+        return line if trace is None else f"{line}\n{str(trace).rstrip()}"

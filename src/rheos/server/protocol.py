@@ -93,6 +93,7 @@ class Protocol:
             known = ", ".join((*DIRECT, FORM))
             raise Problem(415, "This is no operation of SPARQL", known, headers={"Accept-Post": known})
         found = operation(pairs, self.host.limits.query)
+        request.scope["writes"] = found.is_update
         if found.is_update:
             self.access.write(request)
             return await self._update(request, found)

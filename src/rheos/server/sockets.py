@@ -47,8 +47,7 @@ class Sockets:
             self.access.socket(socket)
             name, after = self.events.asked(socket)
         except Problem as problem:
-            log("a WebSocket was refused", path=socket.url.path, status=problem.status)
-            await socket.send_denial_response(problem.response())
+            await refused(socket, problem)
             return
         await socket.accept()
         log("a WebSocket was opened", path=socket.url.path)
@@ -95,6 +94,12 @@ class Sockets:
                     await sending.send(json.dumps({"query": name, "failure": failure}, ensure_ascii=False))
             elif not found:
                 await more.wait()
+
+
+async def refused(socket: WebSocket, problem: Problem) -> None:
+    """Refuse to open a WebSocket, with a response that says why."""
+    log("a WebSocket was refused", path=socket.url.path, status=problem.status)
+    await socket.send_denial_response(problem.response())
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ ENDINGS: Mapping[str, Format] = {
     ".jsonl": "ndjson",
     ".csv": "csv",
     ".nq": "nquads",
+    ".trig": "trig",
     ".txt": "table",
 }
-_ENDING_OF = {"ndjson": ".ndjson", "csv": ".csv", "nquads": ".nq", "table": ".txt"}
+_ENDING_OF = {"ndjson": ".ndjson", "csv": ".csv", "nquads": ".nq", "trig": ".trig", "table": ".txt"}
 
 
 class FileSink(Sink):

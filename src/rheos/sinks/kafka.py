@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from rheos.addresses import Address
 from rheos.answers.continuous import QueryInfo, time_text
 from rheos.answers.typed import Parts
-from rheos.errors import EnvironmentFault, RheosError
+from rheos.errors import MissingExtra, RheosError
 from rheos.sinks.base import Batch, Lines, Notes, Sink, Taken, Unreachable, filled
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ class KafkaSink(Sink):
         try:
             import confluent_kafka  # noqa: F401
         except ImportError:
-            raise EnvironmentFault(
-                "kafka:// needs the package confluent-kafka: pip install 'rheos[kafka]'"
-            ) from None
+            raise MissingExtra("kafka:// needs the package confluent-kafka", "kafka") from None
         self._servers = ",".join(
             f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in address.places
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rheos.addresses import Address
 from rheos.answers.continuous import QueryInfo
-from rheos.errors import EnvironmentFault, RheosError
+from rheos.errors import MissingExtra, RheosError
 from rheos.sinks.base import Batch, Lines, Notes, Sink, Taken, Unreachable, filled
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class MqttSink(Sink):
         try:
             import paho.mqtt.client  # noqa: F401
         except ImportError:
-            raise EnvironmentFault("mqtt:// needs the package paho-mqtt: pip install 'rheos[mqtt]'") from None
+            raise MissingExtra("mqtt:// needs the package paho-mqtt", "mqtt") from None
         self._address = address
         self._topic = address.path.removeprefix("/")
         if not self._topic or any(mark in self._topic for mark in "+#"):

@@ -10,7 +10,7 @@ import socket
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,14 +56,21 @@ class Location:
         if self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def spark_checkpoint(self, session: SparkSession) -> str:
+    def spark_checkpoint(self, session: SparkSession, warn: Callable[[str], None]) -> str:
         """Where Structured Streaming writes its logs: in the store, if this Spark can, or else on the
-        driver's disk, since only the driver reads and writes them."""
+        driver's disk, since only the driver reads and writes them. The latter is a warning: a driver on
+        another machine cannot go on from there."""
+        folder = self.folder / "spark"
         if self.store.local is None:
             uri = self.store.uri.replace("s3://", "s3a://", 1)
-            if _spark_reaches(session, uri):
+            fault = _unreachable(session, uri)
+            if fault is None:
                 return f"{uri}/spark"
-        return (self.folder / "spark").absolute().as_uri()
+            warn(
+                f"Spark does not reach {uri} ({fault}), so its own checkpoint is in {folder}: "
+                "a driver on another machine cannot go on from it; docs/cluster.md"
+            )
+        return folder.absolute().as_uri()
 
     def probe(self, session: SparkSession) -> None:
         """Refuse to start on a cluster whose executors do not reach the store."""
@@ -158,13 +165,15 @@ def _beside_driver(uri: str) -> Path:
     return Path(home, "rheos", hashlib.blake2b(uri.encode(), digest_size=8).hexdigest())
 
 
-def _spark_reaches(session: SparkSession, uri: str) -> bool:
-    """Whether this Spark has a connector for a URI."""
+def _unreachable(session: SparkSession, uri: str) -> str | None:
+    """Why this Spark has no file system for a URI; None if it has one."""
     jvm, jsc = session.sparkContext._jvm, session.sparkContext._jsc
     assert jvm is not None
     assert jsc is not None
     try:
         jvm.org.apache.hadoop.fs.Path(uri).getFileSystem(jsc.hadoopConfiguration())
-    except Exception:
-        return False
-    return True
+    except Exception as error:
+        # Py4J's own first line only says that a call failed; the exception of Java has the reason.
+        text = str(getattr(error, "java_exception", None) or error)
+        return (text.splitlines() or [type(error).__name__])[0]
+    return None

@@ -314,7 +314,7 @@ class Streaming:
             journal,
             self.output,
             self.sinks,
-            self.location.spark_checkpoint(session),
+            self.location.spark_checkpoint(session, self._warn),
             self._execution,
             self._batch_bytes,
             warn=self._warn,

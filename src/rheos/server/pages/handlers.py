@@ -18,7 +18,8 @@ from rheos.algebra.streams import MovingWindow
 from rheos.engine import DIALECTS
 from rheos.errors import RheosError
 from rheos.server import graphs, windows
-from rheos.server.host import Host, Query
+from rheos.server.access import Access
+from rheos.server.host import Host, Query, Stream
 from rheos.server.linked import HTML, Linked, read_moment, read_window
 from rheos.server.models import Records
 from rheos.server.negotiation import choose
@@ -87,10 +88,11 @@ class Pages:
 
     host: Host
     linked: Linked
+    access: Access
 
     async def overview(self, request: Request) -> Response:
-        own = [(stream.name, kind_of(self.host, stream.name)) for stream in self.host.streams.values()]
-        known = list(self.host.queries.values())
+        streams, known = self._readable(request)
+        own = [(stream.name, kind_of(self.host, stream.name)) for stream in streams]
         made = [(query.name, "derived") for query in known if query.stream]
         return respond(
             overview.overview([*own, *made], [(query.name, language_of(query)) for query in known])
@@ -99,16 +101,24 @@ class Pages:
     async def new(self, request: Request) -> Response:
         # A query of plain SPARQL is asked once, on a page of its own.
         dialects = [dialect for dialect in DIALECTS if dialect != "sparql"]
-        return respond(queries.new(self._streams(), dialects))
+        return respond(queries.new(self._streams(request), dialects))
 
-    def _streams(self) -> list[tuple[str, str]]:
-        """All streams, with their IRIs."""
-        own = [(stream.name, stream.iri) for stream in self.host.streams.values()]
-        made = [(query.name, query.stream) for query in list(self.host.queries.values()) if query.stream]
-        return [*own, *made]
+    def _streams(self, request: Request) -> list[tuple[str, str]]:
+        """All streams that a client may read, with their IRIs."""
+        streams, known = self._readable(request)
+        own = [(stream.name, stream.iri) for stream in streams]
+        return [*own, *((query.name, query.stream) for query in known if query.stream)]
+
+    def _readable(self, request: Request) -> tuple[list[Stream], list[Query]]:
+        """The streams and the queries that a client may read: others have a token of their own."""
+        streams, known = list(self.host.streams.values()), list(self.host.queries.values())
+        return (
+            [stream for stream in streams if self.access.may_read(request, stream.name)],
+            [query for query in known if self.access.may_read(request, query.name)],
+        )
 
     async def sparql(self, request: Request) -> Response:
-        return respond(queries.sparql(self._streams()), vary=True)
+        return respond(queries.sparql(self._streams(request)), vary=True)
 
     async def flow(self, request: Request) -> Response:
         return respond(overview.flow())

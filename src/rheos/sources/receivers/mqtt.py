@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from rheos.addresses import Address, Allowed
-from rheos.errors import EnvironmentFault, LoadError
+from rheos.errors import LoadError, MissingExtra
 from rheos.sources.receivers.base import MOST, Message, Receiver
 
 SCHEMES = ("mqtt", "mqtts")
@@ -186,5 +186,5 @@ def _paho() -> Any:
     try:
         import paho.mqtt.client
     except ImportError:
-        raise EnvironmentFault("streams of MQTT need paho-mqtt: pip install 'rheos[mqtt]'") from None
+        raise MissingExtra("streams of MQTT need paho-mqtt", "mqtt") from None
     return paho.mqtt.client

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rheos.addresses import Address, Allowed
-from rheos.errors import EnvironmentFault
+from rheos.errors import MissingExtra
 from rheos.sources.receivers import http
 from rheos.sources.receivers.base import MOST, Message, Receiver
 
@@ -32,7 +32,7 @@ class WebSocket(Receiver):
 
     def parsed(self, allowed: Allowed) -> Address:
         if find_spec("websockets") is None:
-            raise EnvironmentFault("streams of WebSockets need websockets: pip install 'rheos[server]'")
+            raise MissingExtra("streams of WebSockets need websockets", "server")
         self.target = self.url.partition("#")[0]
         return allowed.check(self.target)
 
