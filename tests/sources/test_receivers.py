@@ -22,6 +22,7 @@ from rheos.sources.push import PushLog
 from rheos.sources.receivers import base
 from rheos.sources.receivers.base import Receiver
 from rheos.sources.receivers.events import EventParser
+from rheos.sources.receivers.mqtt import Mqtt
 from rheos.sources.receivers.opening import open_receiver
 from rheos.sources.receivers.polling import Poll
 from tests.runtime.streams import line
@@ -455,14 +456,76 @@ def test_a_broker_that_is_killed_loses_nothing(mosquitto: Mosquitto, tmp_path: P
         assert len(found.warnings) == 2
 
 
-def test_retained_messages_come_once(mosquitto: Mosquitto, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_session_without_a_subscription_gets_one(
+    version: str, mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks when the broker has the session and not yet the subscription."""
+    import paho.mqtt.client as paho
+
+    usual, broken = paho.Client.subscribe, threading.Event()
+
+    def subscribe(*given: Any, **more: Any) -> Any:
+        if not broken.is_set():
+            broken.set()
+            raise ConnectionError("before the subscription")
+        return usual(*given, **more)
+
+    monkeypatch.setattr(paho.Client, "subscribe", subscribe)
+    url = mosquitto.url(f"a?version={version}")
+    with running(url, tmp_path / "log") as found, publishing(mosquitto) as publisher:
+        wait_for(broken.is_set, "the break")
+        connected(found)
+        publisher.send("a", text("one"))
+        found.has("one")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_refused_subscription_is_trouble_for_as_long_as_it_is_refused(
+    version: str, mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the session is there, and an earlier one had the subscription."""
+    url, log = mosquitto.url(f"a?version={version}"), tmp_path / "log"
+    with running(url, log) as found:
+        connected(found)
+    mosquitto.kill()
+    (mosquitto.folder / "mosquitto.db").unlink(missing_ok=True)  # the broker has lost its sessions
+    mosquitto.start()
+
+    class Refusal:
+        is_failure = True
+
+        def __str__(self) -> str:
+            return "Not authorized"
+
+    usual = Mqtt._on_subscribe
+
+    def refused(self: Mqtt, client: Any, data: Any, mid: Any, reasons: Any, properties: Any) -> None:
+        usual(self, client, data, mid, [Refusal()], properties)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Mqtt, "_on_subscribe", refused)
+        with running(url, log) as found:
+            wait_for(lambda: found.receiver.health.failures > 3, "some tries")
+            assert not found.receiver.health.connected
+            assert "refused the subscription to a: Not authorized" in str(found.receiver.health.trouble)
+    with running(url, log) as found, publishing(mosquitto) as publisher:
+        connected(found)
+        publisher.send("a", text("one"))
+        found.has("one")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_retained_messages_come_once(version: str, mosquitto: Mosquitto, tmp_path: Path) -> None:
+    url = mosquitto.url(f"a?version={version}")
     with publishing(mosquitto) as publisher:
         publisher.send("a", text("kept"), retain=True)
-        for _ in range(2):
-            with running(mosquitto.url("a"), tmp_path / "log") as found:
+        for _ in range(3):
+            with running(url, tmp_path / "log") as found:
+                connected(found)
                 found.has("kept")
         publisher.send("a", text("more"))
-        with running(mosquitto.url("a"), tmp_path / "log") as found:
+        with running(url, tmp_path / "log") as found:
             found.has("kept", "more")
 
 
