@@ -15,6 +15,7 @@ import pytest
 
 from rheos import RheosError
 from rheos.addresses import AddressError, Allowed
+from rheos.mapping import Mapping
 from rheos.sources.base import Offset
 from rheos.sources.chunks import Chunk
 from rheos.sources.decoding import decoder
@@ -174,6 +175,41 @@ def test_a_bad_answer_is_a_dead_letter_once(tmp_path: Path) -> None:
         wait_for(lambda: len(server.requests) > 3, "more requests")
         [letter] = [item for chunk in found.chunks() for item in chunk.bad]
         assert (letter.kind, letter.text) == ("bad", "no element\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "body"),
+    [
+        ("a", "text/csv; charset=utf-8", b"v\na\nb\n"),
+        ("a.csv", "text/plain", b"v\na\nb\n"),
+        ("a", "text/plain", b"v\na\nb\n"),
+        ("a", "text/tab-separated-values", b"v\tw,x\na\t\nb\t\n"),
+        ("a.ndjson", "text/plain", b'{"v": "a"}\n{"v": "b"}\n'),
+        ("a", "application/x-ndjson", b'{"v": "a"}\n{"v": "b"}'),
+        ("a.csv", "application/json", b'[{"v": "a"},\n{"v": "b"}]'),
+    ],
+)
+def test_the_format_of_polled_records(path: str, media: str, body: bytes, tmp_path: Path) -> None:
+    query = 'CONSTRUCT { _:b <http://ex/p> ?o } WHERE { BIND(IRI(CONCAT("http://ex/", ?v)) AS ?o) }'
+    made = decoder(Mapping(query), "arrival")
+    with (
+        web(lambda path, headers: Reply(headers={"Content-Type": media}, body=body)) as server,
+        running(f"poll+http://{server.place}/{path}?every=100ms", tmp_path, decoder=made) as found,
+    ):
+        found.has("a", "b")
+        asked = len(server.requests)
+        wait_for(lambda: len(server.requests) > asked + 2, "more requests")
+        assert found.objects() == ["a", "b"]
+
+
+def test_polled_records_of_another_format_than_the_mapping_reads_are_trouble(tmp_path: Path) -> None:
+    made = decoder(Mapping('{"@vocab": "http://ex/"}', "context"), "arrival")
+    with (
+        web(lambda path, headers: Reply(headers={"Content-Type": "text/csv"}, body=b"v\na\n")) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=made) as found,
+    ):
+        wait_for(lambda: found.receiver.health.trouble is not None, "trouble")
+        assert found.receiver.health.trouble == "a JSON-LD context makes RDF of JSON, not of csv"
 
 
 @pytest.mark.parametrize("every", ["soon", "1ms", ""])

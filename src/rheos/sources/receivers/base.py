@@ -157,13 +157,16 @@ class Receiver(ABC):
         while self.log.backlog > BACKLOG and not self.stopping:
             self.pause(_LOOK)
 
-    def decoded(self, messages: Sequence[Message], blank_prefix: str | None = None) -> Chunk:
+    def decoded(
+        self, messages: Sequence[Message], blank_prefix: str | None = None, decoder: Decoder | None = None
+    ) -> Chunk:
         """The elements of messages. The same label of a blank node stands for another node in another message
-        and, unless the prefix is given, in another call."""
+        and, unless the prefix is given, in another call. The decoder is that of the stream, unless another is
+        given."""
         # The clock must not go back, or elements that came at the same moment would be late.
         self._clock = max(self._clock, time.time_ns() // 1000)
         arrival = pa.array([self._clock] * len(messages), pa.int64())
-        return self.decoder.decode(
+        return (decoder or self.decoder).decode(
             Messages.of(
                 pa.array([message.payload for message in messages], pa.binary()),
                 topic=pa.array([message.topic for message in messages], pa.string()),
