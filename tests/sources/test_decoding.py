@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -106,6 +107,33 @@ def test_the_time_may_be_that_of_the_message(clock: str, payload: str) -> None:
     assert set(seconds(chunk)) == {7}
     assert set(chunk.elements.column("line").to_pylist()) == {1}
     assert told(chunk) == [(2, f"the message has no time: {clock} is not known")]
+
+
+@pytest.mark.parametrize("clock", ["message", "arrival"])
+def test_lines_with_the_time_of_their_message_are_one_graph(clock: str) -> None:
+    """As the same message in Turtle is."""
+    lines = "".join(PLAIN.replace("/o>", f"/o{number}>") for number in range(3))
+    payloads = [
+        lines,
+        PLAIN,
+        lines + "nonsense\n",
+        f"@prefix : <http://ex/> .\n{lines}",
+        line("a", "p", "o", 9) * 2,
+    ]
+    given = {"time" if clock == "message" else "arrival": times(7, 7, 7, 7, 7)}
+    messages = Messages.of([payload.encode() for payload in payloads], **given)
+    chunk = decoder(time=clock).decode(messages, "")
+    marks = [first is None or first.startswith("+") for first in chunk.elements.column("graph").to_pylist()]
+    of_message = chunk.elements.column("line").to_pylist()
+    assert of_message == [1, 1, 1, 2, 3, 3, 3, 4, 4, 4, 5, 5]
+    assert marks == [True, False, False, True, True, False, False, True, False, False, True, False]
+    alone = decoder(time=clock).decode(messages.take(np.array([1])), "")
+    assert alone.elements.column("graph").null_count == 1
+
+
+def test_lines_with_times_of_their_own_are_alone() -> None:
+    found = decoder().decode(Messages.of([(line("a", "p", "b", 1) * 2).encode()]), "")
+    assert found.elements.column("graph").null_count == 2
 
 
 def test_the_time_may_be_a_property() -> None:

@@ -26,7 +26,7 @@ from rheos.sources.receivers.events import EventParser
 from rheos.sources.receivers.mqtt import Mqtt
 from rheos.sources.receivers.opening import open_receiver
 from rheos.sources.receivers.polling import Poll
-from tests.runtime.streams import line
+from tests.runtime.streams import line, moment
 from tests.services.mosquitto import Mosquitto, new_mosquitto
 from tests.services.processes import HOST, free_port
 from tests.services.web import Headers, Reply, web, web_socket
@@ -138,6 +138,23 @@ def test_polling_by_arrival_takes_a_triple_once(tmp_path: Path) -> None:
         with running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=chosen) as found:
             wait_for(lambda: len(server.requests) > 3, "more requests")
             assert found.objects() == ["a"]
+
+
+@pytest.mark.parametrize("clock", ["arrival", None])
+def test_what_is_new_in_a_polled_graph_is_a_graph(clock: str | None, tmp_path: Path) -> None:
+    """It does not join the graph that came before it."""
+    time = "" if clock else f"<http://ex/g> <http://www.w3.org/ns/prov#generatedAtTime> {moment(1)} . "
+    graphs = ["<http://ex/g> { <http://ex/s> <http://ex/p> <http://ex/a>%s }"]
+    shown = [f"{time}{graphs[0] % ''}"]
+    with (
+        web(lambda path, headers: Reply(body=shown[0].encode())) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=decoder(time=clock)) as found,
+    ):
+        found.has("a")
+        shown[0] = f"{time}{graphs[0] % ', <http://ex/b>, <http://ex/c>'}"
+        found.has("a", "b", "c")
+        marks = [mark for chunk in found.chunks() for mark in chunk.elements.column("graph").to_pylist()]
+    assert marks == ["+<http://ex/g>", "+<http://ex/g>", "=<http://ex/g>"]
 
 
 def test_polling_waits_while_too_much_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

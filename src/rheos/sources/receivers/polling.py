@@ -28,6 +28,7 @@ from rheos.addresses import Address, Allowed
 from rheos.errors import LoadError
 from rheos.sources.chunks import ELEMENTS, Chunk
 from rheos.sources.decoding import RdfDecoder
+from rheos.sources.graphs import some
 from rheos.sources.receivers import http
 from rheos.sources.receivers.base import Message, Receiver
 from rheos.sources.record_files import EXTENSIONS, MEDIA_TYPES
@@ -124,7 +125,7 @@ class Poll(Receiver):
         self._keep(answer, found)
         bad = [item for item in chunk.bad if item.reason not in note.get("bad", ())]
         now = {"answer": answer, "etag": etag, "modified": modified, "bad": [b.reason for b in chunk.bad]}
-        self.log.append(chunk.elements.filter(pa.array(new)), bad=bad, note=now)
+        self.log.append(some(chunk.elements, new), bad=bad, note=now)
         for path in self.log.folder.glob(f"{_KNOWN}-*"):
             if path.name != f"{_KNOWN}-{answer}":
                 path.unlink(missing_ok=True)
