@@ -22,6 +22,8 @@ class Receiver:
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # bodies by their key
     twice: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    idle: float | None = None  # seconds after which a connection is closed that nothing comes through
+    closed: int = 0  # how many of them were
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -49,6 +51,11 @@ def receiving(port: int = 0, **told: Any) -> Iterator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = receiver.idle
+
+        def finish(self) -> None:
+            super().finish()
+            receiver.closed += 1
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -51,6 +51,19 @@ def test_a_receiver_that_fails_twice_gets_everything_once(tmp_path: Path) -> Non
     assert not list(tmp_path.rglob("*.arrow"))
 
 
+def test_a_connection_that_the_receiver_has_closed_is_no_trouble(tmp_path: Path) -> None:
+    with receiving(idle=0.1) as receiver:
+        bench = Bench(tmp_path).add(receiver.url).recover()
+        for number in range(3):
+            bench.say(answers(number, 1))
+            bench.drain()
+            wait(lambda expected=number + 1: receiver.closed == expected, "the receiver has closed it")
+        bench.close()
+    assert numbers(receiver.answers) == [0, 1, 2]
+    assert receiver.twice == 0
+    assert bench.warnings == []
+
+
 def test_a_redirection_is_not_followed(tmp_path: Path) -> None:
     with receiving(refuse=[302]) as receiver:
         bench = Bench(tmp_path).add(receiver.url).recover()

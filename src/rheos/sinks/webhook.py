@@ -66,9 +66,9 @@ class Webhook(Sink):
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
         try:
-            self._connection.request("POST", filled(self._target, batch.query.name, ""), body, headers)
-            response = self._connection.getresponse()
-            told = response.read(1 << 16)
+            response, told = self._exchange(
+                self._connection, filled(self._target, batch.query.name, ""), body, headers
+            )
         except (HTTPException, OSError) as error:
             raise Unreachable(str(error) or type(error).__name__) from error
         if not 200 <= response.status < 300:
@@ -76,9 +76,34 @@ class Webhook(Sink):
             reason = f"it answers {response.status} {response.reason}{': ' if text else ''}{text}"
             raise Unreachable(reason, retry_after(response))
 
+    def _exchange(
+        self, connection: HTTPConnection, target: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
+        """The response to a request, and its body. A receiver may have closed the connection after the last
+        request, without anything being wrong: then the request is repeated once on a new one. Its key makes
+        that safe."""
+        reused = connection.sock is not None
+        try:
+            return _sent(connection, target, body, headers)
+        except TimeoutError:
+            raise
+        except (HTTPException, OSError):
+            if not reused:
+                raise
+        connection.close()
+        return _sent(connection, target, body, headers)
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+def _sent(
+    connection: HTTPConnection, target: str, body: bytes, headers: Mapping[str, str]
+) -> tuple[HTTPResponse, bytes]:
+    connection.request("POST", target, body, dict(headers))
+    response = connection.getresponse()
+    return response, response.read(1 << 16)
 
 
 def retry_after(response: HTTPResponse) -> float:
