@@ -148,6 +148,23 @@ def test_the_time_may_be_a_property() -> None:
     assert reasons[4] == "its graph has more than one <http://ex/at>"
 
 
+@pytest.mark.parametrize("clock", [None, f"property:{PROV}"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_graph_with_two_times_is_a_dead_letter(clock: str | None, inside: bool) -> None:
+    """Which of them came last does not matter, nor in which graph they stand. The same time twice is one."""
+    said = "<http://ex/about> { %s }" if inside else "%s"
+    texts = [f"<http://ex/g1> <{PROV}> {moment(at)}" for at in (3, 9, 3)]
+    graphs = f"<http://ex/g1> {{ <http://ex/a> <http://ex/p> 1 }} <http://ex/g2> {{ <http://ex/a> <http://ex/p> 2 }}"
+    common = f"<http://ex/g2> <{PROV}> {moment(5)} . {graphs}"
+    twice = f"{said % ' . '.join(texts[:2])} . {common}".replace("} .", "}")
+    same = f"{said % ' . '.join(texts[::2])} . {common}".replace("} .", "}")
+    messages = Messages.of(text.encode() for text in (twice, same))
+    chunk = decoder(time=clock, format="trig").decode(messages, "")
+    assert seconds(chunk) == [5, 3, 5]
+    [(line, reason)] = told(chunk)
+    assert (line, reason) == (1, "its graph has more than one prov:generatedAtTime")
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
