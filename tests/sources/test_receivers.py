@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import subprocess
 import threading
 import time
@@ -289,6 +290,14 @@ def test_only_allowed_places_are_contacted(scheme: str) -> None:
         opened(f"{scheme}://me:secret@evil:1/a")
     with pytest.raises(RheosError, match="unknown option 'colour'"):
         opened(f"{scheme}://good:1/a", options={"colour": "red"})
+
+
+@pytest.mark.parametrize("url", ["mqtt://h/a", "ws://h/", "sse+http://h/", "sse+https://h/"])
+def test_messages_without_a_time_cannot_give_the_time(url: str) -> None:
+    for made in (decoder(time="message"), decoder(Mapping("CONSTRUCT { [] <p> ?v } WHERE {}"), "message")):
+        with pytest.raises(RheosError, match=f"{re.escape(url)}: its messages have no time of their own"):
+            opened(url, decoder=made)
+    assert opened("poll+http://h/", decoder=decoder(time="message"))
 
 
 # --- events ------------------------------------------------------------------------------------------------

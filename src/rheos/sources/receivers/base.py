@@ -13,7 +13,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pyarrow as pa
 
@@ -51,6 +51,8 @@ class Receiver(ABC):
     """One connection. `url` is as the user wrote it; it has no secrets. `prefix` is the prefix for the blank
     nodes of the stream."""
 
+    TIMED: ClassVar[bool] = False  # whether messages have a timestamp of their own
+
     def __init__(
         self,
         url: str,
@@ -67,6 +69,11 @@ class Receiver(ABC):
         for name in self.options:
             if name not in known:
                 raise RheosError(f"{url}: unknown option {name!r}: there is {', '.join(sorted(known))}")
+        clock = getattr(decoder, "clock", None)
+        if clock is not None and clock.kind == "message" and not self.TIMED:
+            raise RheosError(
+                f"{url}: its messages have no time of their own: say field:NAME, property:IRI or arrival"
+            )
         self.address = self.parsed(allowed or Allowed())
         # Without a list of allowed places, only the place that the user names is allowed.
         listed = allowed is not None and allowed.places is not None

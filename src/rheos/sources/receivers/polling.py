@@ -46,6 +46,8 @@ Digests = npt.NDArray[np.uint64]
 class Poll(Receiver):
     """The new elements of a URL that is asked again and again."""
 
+    TIMED = True  # Last-Modified
+
     @classmethod
     def known_options(cls) -> Collection[str]:
         return http.OPTIONS
