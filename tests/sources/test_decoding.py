@@ -154,7 +154,9 @@ def test_a_graph_with_two_times_is_a_dead_letter(clock: str | None, inside: bool
     """Which of them came last does not matter, nor in which graph they stand. The same time twice is one."""
     said = "<http://ex/about> { %s }" if inside else "%s"
     texts = [f"<http://ex/g1> <{PROV}> {moment(at)}" for at in (3, 9, 3)]
-    graphs = f"<http://ex/g1> {{ <http://ex/a> <http://ex/p> 1 }} <http://ex/g2> {{ <http://ex/a> <http://ex/p> 2 }}"
+    graphs = (
+        "<http://ex/g1> { <http://ex/a> <http://ex/p> 1 } <http://ex/g2> { <http://ex/a> <http://ex/p> 2 }"
+    )
     common = f"<http://ex/g2> <{PROV}> {moment(5)} . {graphs}"
     twice = f"{said % ' . '.join(texts[:2])} . {common}".replace("} .", "}")
     same = f"{said % ' . '.join(texts[::2])} . {common}".replace("} .", "}")
