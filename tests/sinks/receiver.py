@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,11 @@ class Receiver:
     idle: float | None = None  # seconds after which a connection is closed that nothing comes through
     closed: int = 0  # how many of them were
     lock: threading.Lock = field(default_factory=threading.Lock)
+    tls: ssl.SSLContext | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/alarms?to=me"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/alarms?to=me"
 
     @property
     def answers(self) -> list[dict[str, Any]]:
@@ -74,6 +76,8 @@ def receiving(port: int = 0, **told: Any) -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
+    if receiver.tls is not None:
+        server.socket = receiver.tls.wrap_socket(server.socket, server_side=True)
     receiver.port = server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -28,6 +28,7 @@ from rheos.sources.receivers.mqtt import Mqtt
 from rheos.sources.receivers.opening import open_receiver
 from rheos.sources.receivers.polling import Poll
 from tests.runtime.streams import line, moment
+from tests.services.certificates import Certificate
 from tests.services.mosquitto import Mosquitto, new_mosquitto
 from tests.services.processes import HOST, free_port
 from tests.services.web import Headers, Reply, web, web_socket
@@ -368,6 +369,43 @@ def test_a_web_socket_is_connected_again(tmp_path: Path) -> None:
     done.set()
 
 
+# --- TLS ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["poll+https", "sse+https"])
+def test_https_with_a_certificate_of_our_own(scheme: str, tmp_path: Path, certificate: Certificate) -> None:
+    def answer(path: str, headers: Headers) -> Reply:
+        if scheme == "poll+https":
+            return Reply(body=text("a"))
+        pieces: queue.Queue[bytes | None] = queue.Queue()
+        return Reply(200, {"Content-Type": "text/event-stream"}, event(text("a"), 1), pieces)
+
+    with web(answer, tls=certificate.server) as server:
+        url = f"{scheme}://{server.place}/"
+        with running(url, tmp_path) as found:
+            wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
+        assert server.requests == []
+        with running(url, tmp_path, options={**certificate.ca, "token": "secret"}) as found:
+            found.has("a")
+        assert server.requests[0][1]["Authorization"] == "Bearer secret"
+
+
+def test_a_web_socket_with_a_certificate_of_our_own(tmp_path: Path, certificate: Certificate) -> None:
+    done = threading.Event()
+
+    def messages(connection: Any) -> None:
+        connection.send(text("a"))
+        done.wait(PATIENCE)
+
+    with web_socket(messages, tls=certificate.server) as port:
+        url = f"wss://{HOST}:{port}/x"
+        with running(url, tmp_path) as found:
+            wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
+        with running(url, tmp_path, options=certificate.ca) as found:
+            found.has("a")
+        done.set()
+
+
 # --- a source that is down ---------------------------------------------------------------------------------
 
 
@@ -629,34 +667,17 @@ def test_a_password_is_an_option(tmp_path: Path) -> None:
         broker.stop()
 
 
-def test_tls_with_a_certificate_of_our_own(tmp_path: Path) -> None:
+def test_tls_with_a_certificate_of_our_own(tmp_path: Path, certificate: Certificate) -> None:
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     broker = new_mosquitto(folder)
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    command += ["-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    key.chmod(0o644)
-    secure = free_port()
-    broker.more = f"listener {secure} {HOST}\ncafile {certificate}\ncertfile {certificate}\nkeyfile {key}\n"
+    secure = broker.listen_with_tls(certificate)
     broker.start()
     url = f"mqtts://{HOST}:{secure}/a"
     try:
         with running(url, tmp_path / "log") as found:
             wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
-        with running(url, tmp_path / "log", options={"ca": str(certificate)}) as found:
+        with running(url, tmp_path / "log", options=certificate.ca) as found:
             connected(found)
             with publishing(broker) as publisher:
                 publisher.send("a", text("one"))
