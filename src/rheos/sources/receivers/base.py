@@ -20,6 +20,7 @@ import pyarrow as pa
 from rheos.addresses import Address, Allowed
 from rheos.errors import RheosError
 from rheos.sources.chunks import Chunk
+from rheos.sources.clocks import OWN, Clock
 from rheos.sources.decoding import Decoder, Messages
 from rheos.sources.push import Note, PushLog
 
@@ -69,11 +70,7 @@ class Receiver(ABC):
         for name in self.options:
             if name not in known:
                 raise RheosError(f"{url}: unknown option {name!r}: there is {', '.join(sorted(known))}")
-        clock = getattr(decoder, "clock", None)
-        if clock is not None and clock.kind == "message" and not self.TIMED:
-            raise RheosError(
-                f"{url}: its messages have no time of their own: say field:NAME, property:IRI or arrival"
-            )
+        self.check_clock(getattr(decoder, "clock", OWN), url)
         self.address = self.parsed(allowed or Allowed())
         # Without a list of allowed places, only the place that the user names is allowed.
         listed = allowed is not None and allowed.places is not None
@@ -85,6 +82,14 @@ class Receiver(ABC):
         self._failures = 0
         self._failed_in_a_row = 0
         self._clock = 0
+
+    @classmethod
+    def check_clock(cls, clock: Clock, url: str) -> None:
+        """Refuse a clock that can never give a time."""
+        if clock.kind == "message" and not cls.TIMED:
+            raise RheosError(
+                f"{url}: its messages have no time of their own: say field:NAME, property:IRI or arrival"
+            )
 
     # --- what subclasses define --------------------------------------------------------------------
 
