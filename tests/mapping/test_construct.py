@@ -382,17 +382,22 @@ def test_bad_records_of_any_format_are_dead_letters_by_themselves() -> None:
         b"  \n",
         b"v,v\n1,2\n",
         b"v\n\xff\n6\n",
+        b'\n{"v": 7}\n{"v": 8}',
+        b"\nv\n9\n",
     ]
     messages = Messages.of(payloads, arrival=pa.array([NEW_YEAR * 1_000_000] * len(payloads)))
     found = decoder(Mapping(PREFIX + VALUE), "arrival").decode(messages, "b", "here")
-    assert [item.split('"')[1] for item in objects(found)] == ["1", "2", "3", "5", "6"]
+    assert [item.split('"')[1] for item in objects(found)] == ["1", "2", "3", "5", "6", "7", "8"]
     assert [(item.line, item.text) for item in found.bad] == [
         (1, "nonsense"),
         (2, "4"),
         (3, "nonsense"),
         (7, "1,2"),
         (8, "\ufffd"),
+        (10, "v"),
+        (10, "9"),
     ]
+    assert found.bad[-1].reason == "the first line is empty, and does not name the columns"
 
 
 def test_the_time_of_a_line_is_its_own() -> None:

@@ -21,7 +21,7 @@ from rheos.sources.decoding import Decoder, Messages, numbers_of, together
 from rheos.sources.record_files import begins_with_record, table_format
 from rheos.sources.times import Microseconds
 
-_SEVERAL_LINES = r"^[^\n]*\S[^\n]*\n\s*\S"
+_SEVERAL_LINES = r"\S[^\n]*\n\s*\S"
 _JSON = r"^\s*[\[{]"
 
 
