@@ -112,7 +112,9 @@ def session_window_sql(sessions: str, elements: str, moves: str, more: Sequence[
     triple = ", ".join(f"e.{name}" for name in (*more, "s", "p", "o"))
     columns = [f"e.{name}" for name in (*kept, "next_place")]
     columns += [f"m.instant AS {INTERVAL[0]}", f"m.instant + 1 AS {INTERVAL[1]}"]
-    columns.append(f"row_number() OVER (PARTITION BY x.session, {triple} ORDER BY e.place DESC) AS later")
+    # One element may entail the same triple twice; the last of these is the one without a next one.
+    last_first = "e.place DESC, e.next_place DESC NULLS FIRST"
+    columns.append(f"row_number() OVER (PARTITION BY x.session, {triple} ORDER BY {last_first}) AS later")
     source = (
         f"{elements} AS e JOIN {sessions} AS x ON x.place = e.place JOIN {moves} AS m ON m.ending = x.session"
     )
