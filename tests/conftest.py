@@ -40,7 +40,7 @@ def java_is_missing() -> bool:
     return not (home and Path(home, "bin", "java").exists()) and shutil.which("java") is None
 
 
-pytest_plugins = ["tests.services.kafka", "tests.services.mosquitto"]
+pytest_plugins = ["tests.services.certificates", "tests.services.kafka", "tests.services.mosquitto"]
 
 
 def pytest_report_header() -> str:

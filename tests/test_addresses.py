@@ -11,6 +11,7 @@ from rheos.addresses import Address, AddressError, Allowed, address, allowed_pla
     ("url", "parts"),
     [
         ("http://ex.org/a?b=c", Address("http", (("ex.org", 80),), "/a", "b=c")),
+        ("http://ex.org/a#", Address("http", (("ex.org", 80),), "/a", "", "#")),
         ("poll+https://EX.org/", Address("https", (("ex.org", 443),), "/", "")),
         ("mqtt://[::1]:1884/city/+/t", Address("mqtt", (("::1", 1884),), "/city/+/t", "")),
         ("kafka://a:1,b/topic", Address("kafka", (("a", 1), ("b", 9092)), "/topic", "")),

@@ -32,12 +32,13 @@ class AddressError(RheosError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The parts of a URL. There are several places for a cluster of Kafka."""
+    """The parts of a URL. There are several places for a cluster of Kafka. The fragment has its `#`."""
 
     scheme: str
     places: tuple[tuple[str, int], ...]
     path: str
     query: str
+    fragment: str = ""
 
     @property
     def host(self) -> str:
@@ -60,7 +61,7 @@ def address(url: str) -> Address:
     if scheme not in PORTS:
         raise AddressError(f"{url}: no port is known for {scheme}://")
     places = tuple(_place(text, PORTS[scheme], url) for text in parts.netloc.split(","))
-    return Address(scheme, places, unquote(parts.path), parts.query)
+    return Address(scheme, places, unquote(parts.path), parts.query, "".join(url.partition("#")[1:]))
 
 
 @dataclass(frozen=True, slots=True)

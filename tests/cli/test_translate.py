@@ -74,6 +74,16 @@ def test_what_is_given_up_under_load() -> None:
         translated(f"SELECT (COUNT(*) AS ?n) {rest} SAMPLE 5% {{ ?a ?b ?c }}")
 
 
+@pytest.mark.parametrize("name", ["<http://ex/s>", ":s", "?g"])
+def test_a_graph_that_is_the_union_of_two_windows(name: str) -> None:
+    query = f"""PREFIX : <http://ex/> SELECT *
+        FROM NAMED STREAM :s [RANGE 1m STEP 1s] FROM STREAM <http://ex/s> [RANGE 5m STEP 1m]
+        {{ ?a :p ?b GRAPH {name} {{ ?a ?b ?c }} }}"""
+    with pytest.raises(RheosError, match=r"line 3, column 20: GRAPH on <http://ex/s>, the union of several"):
+        translated(query)
+    assert "WINDOW" in translated(query.replace(f"GRAPH {name}", "GRAPH :t"))
+
+
 QUERIES = [
     "SELECT ?a (COUNT(*) AS ?n) {} WHERE {{ ?a :p ?b }} GROUP BY ?a",
     "SELECT ?a ?n {} WHERE {{ ?a :p ?b }} AGGREGATE {{ (?n, COUNT, {{?a}}) FILTER(?n > 1) }}",

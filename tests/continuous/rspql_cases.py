@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rheos.algebra.rspql import translate_rspql
 from rheos.syntax import parse
-from tests.continuous.cases import ONE, SECOND, TWO, triple
+from tests.continuous.cases import ONE, SECOND, TWO, session, triple
 from tests.continuous.reference import Triple
 from tests.continuous.rspql_reference import Case, Element
 
@@ -106,13 +106,19 @@ def window(chance: random.Random) -> str:
     return f"[ELEMENTS {size}{chance.choice(['', f' STEP {chance.randrange(1, 7)}'])}]"
 
 
-def registered(chance: random.Random, text: Text, other: str, name: str = "q") -> str:
-    """A query whose window :v is on the first stream, and :w on this or the other."""
-    clauses = (
-        f"FROM NAMED WINDOW :v ON {ONE} {window(chance)} FROM NAMED WINDOW :w ON {other} {window(chance)}"
-    )
+def registered(
+    chance: random.Random, text: Text, other: str, name: str = "q", *, sessions: bool = False
+) -> str:
+    """A query whose window :v is on the first stream, and :w on this or the other. With `sessions` one of
+    them has sessions."""
+    first, second = window(chance), window(chance)
+    if sessions:
+        first, second = chance.choice([(session(chance), second), (first, session(chance))])
+    clauses = f"FROM NAMED WINDOW :v ON {ONE} {first} FROM NAMED WINDOW :w ON {other} {second}"
     every = chance.choice(["", "", "", "COMPUTED EVERY 1s", "COMPUTED EVERY PT4S", "COMPUTED EVERY 10s"])
     operator = chance.choice(["RSTREAM", "ISTREAM", "DSTREAM"]) if text.head != "ASK" else "RSTREAM"
+    if sessions:  # neither of them goes with sessions
+        every, operator = "", "RSTREAM"
     return (
         f"{PREFIX} REGISTER {operator} <{name}> {every} AS {text.head} {clauses}"
         f" WHERE {text.where} {text.tail}"
@@ -138,10 +144,10 @@ def case_of(
     )
 
 
-def case(chance: random.Random, text: Text, named: float = 0.5) -> Case:
+def case(chance: random.Random, text: Text, named: float = 0.5, *, sessions: bool = False) -> Case:
     streams = {ONE: graphs(chance, named)}
     other = chance.choice([ONE, ONE, TWO])
     if other == TWO:
         streams[TWO] = graphs(chance, named)
-    query = registered(chance, text, other)
+    query = registered(chance, text, other, sessions=sessions)
     return case_of(query, text, background(chance), streams)

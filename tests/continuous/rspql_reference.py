@@ -11,11 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyoxigraph as ox
 
-from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow
+from rheos.algebra.streams import CSparqlQuery, LogicalWindow, PhysicalWindow, SessionWindow
 from rheos.terms import encode
+from tests.continuous.event_entailment import entailed_static, entailed_triple
 from tests.continuous.reference import Answer, Moment, Triple, quad
 
 
@@ -39,16 +41,62 @@ class Case:
     static: Sequence[Triple]
     streams: Mapping[str, Sequence[Element]]
     since: Mapping[str, int]
+    entailment: bool = False
+
+    @cached_property
+    def background(self) -> set[Triple]:
+        """The static triples, with what they entail."""
+        if not self.entailment:
+            return set(self.static)
+        return {quad[:3] for quad in entailed_static((*triple, "") for triple in self.static)}
+
+    def entailed(self, element: Element) -> set[Triple]:
+        """The triples of a graph, with what each entails by the static schema."""
+        if not self.entailment:
+            return set(element.triples)
+        return {made for triple in element.triples for made in entailed_triple(self.background, triple)}
 
     def elements(self, number: int) -> Sequence[Element]:
         """What the window of that number gets to see."""
         stream = self.query.windows[number].stream
         return self.streams[stream][self.since.get(stream, 0) :]
 
+    @cached_property
+    def sessions(self) -> dict[int, list[tuple[int, list[Element]]]]:
+        """The sessions of each window on sessions, by its number; each with its instant, in order of these
+        and then of subjects. With PER SUBJECT each triple goes by its own subject, also if it came in a graph
+        with others."""
+        return {
+            number: self._sessions(number, window.window)
+            for number, window in enumerate(self.query.windows)
+            if isinstance(window.window, SessionWindow)
+        }
+
+    def _sessions(self, number: int, kind: SessionWindow) -> list[tuple[int, list[Element]]]:
+        elements = self.elements(number)
+        if kind.by_subject:
+            elements = [Element(e.name, (triple,), e.time) for e in elements for triple in e.triples]
+        open_: dict[str, list[Element]] = {}
+        found: list[tuple[int, str, list[Element]]] = []
+        for element in elements:
+            of = element.triples[0][0] if kind.by_subject else ""
+            if of in open_ and element.time - open_[of][-1].time > kind.gap:
+                found.append((open_[of][-1].time + kind.gap, of, open_.pop(of)))
+            open_.setdefault(of, []).append(element)
+        found += [(some[-1].time + kind.gap, of, some) for of, some in open_.items()]
+        return [(end, some) for end, _, some in sorted(found, key=lambda one: one[:2])]
+
 
 def moments(case: Case, after: int, until: int) -> list[Moment]:
     """Every multiple of COMPUTED EVERY; or else of the step of any window, and all moves of those that
-    count."""
+    count. If a window has sessions, the instants of these."""
+    if case.sessions:
+        turns = [
+            Moment(end, number, turn)
+            for number, sessions in case.sessions.items()
+            for turn, (end, _) in enumerate(sessions)
+        ]
+        return sorted(moment for moment in turns if after < moment.at <= until)
     clock = len(case.query.windows)
     periods = {w.window.step for w in case.query.windows if isinstance(w.window, LogicalWindow)}
     if case.query.every is not None:
@@ -71,6 +119,8 @@ def held(case: Case, number: int, moment: Moment) -> list[Element]:
     """The graphs in a window of the query at a moment."""
     kind = case.query.windows[number].window
     elements = case.elements(number)
+    if isinstance(kind, SessionWindow):
+        return case.sessions[number][moment.triples][1]
     if isinstance(kind, LogicalWindow):
         end = moment.at // kind.step * kind.step - kind.delay
         return [element for element in elements if end - kind.range < element.time <= end]
@@ -87,13 +137,13 @@ def held(case: Case, number: int, moment: Moment) -> list[Element]:
 Data = tuple[set[Triple], dict[str, set[Triple]]]
 
 
-def merged(elements: Sequence[Element]) -> Data:
+def merged(case: Case, elements: Sequence[Element]) -> Data:
     """What a window holds: the triples of all its graphs, and of those with a name apart."""
     named: dict[str, set[Triple]] = {}
     for element in elements:
         if element.name is not None:
-            named.setdefault(element.name, set()).update(element.triples)
-    return {triple for element in elements for triple in element.triples}, named
+            named.setdefault(element.name, set()).update(case.entailed(element))
+    return {triple for element in elements for triple in case.entailed(element)}, named
 
 
 def query(prefix: str, text: str, data: Data, windows: Mapping[str, Data]) -> object:
@@ -170,8 +220,8 @@ def evaluations(
         windows = {
             window.name or "": held(case, number, moment) for number, window in enumerate(case.query.windows)
         }
-        data = {name: merged(elements) for name, elements in windows.items()}
-        result = query(case.prefix, case.sparql, (set(case.static), {}), data)
+        data = {name: merged(case, elements) for name, elements in windows.items()}
+        result = query(case.prefix, case.sparql, (case.background, {}), data)
         yield moment.at, not any(windows.values()), rows(result, columns)
 
 

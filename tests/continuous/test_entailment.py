@@ -15,12 +15,21 @@ from rheos.algebra.entailment import under
 from rheos.engine import Engine
 from rheos.execute.local import Local
 from rheos.filesystems import uri_of
+from rheos.optimize import optimize_csparql
 from rheos.runtime.csparql.operator import CSparqlOperator
 from rheos.runtime.driver.static_tables import StaticTables
+from rheos.runtime.rspql.operator import RspqlOperator
 from rheos.runtime.state.store import Store
 from rheos.runtime.worker.database import Database
 from rheos.store.graphs import StaticGraphs
-from tests.continuous import arrival_cases, cases, test_evaluation
+from tests.continuous import (
+    arrival_cases,
+    cases,
+    rspql_cases,
+    rspql_reference,
+    test_evaluation,
+    test_rspql,
+)
 from tests.continuous.arrival_query import Triples, clauses
 from tests.continuous.cases import QUERIES, SECOND, TIMED, Text
 from tests.continuous.event_entailment import DOMAIN, RANGE, SUB_PROPERTY, TYPE, entailed_static
@@ -90,7 +99,8 @@ ABOUT_TYPES = [
 
 def with_schema(chance: random.Random, text: Text) -> cases.Case:
     by_class = chance.random() < 0.5
-    found = cases.case(chance, of_classes(text) if by_class else text)
+    sessions = chance.random() < 0.3
+    found = cases.case(chance, of_classes(text) if by_class else text, sessions=sessions)
     if by_class:
         found = replace(found, streams={name: about_classes(some) for name, some in found.streams.items()})
     about = {*schema(chance, named("pqs"), named("abcd")), *chance.sample(LINKS, 2)}
@@ -122,9 +132,20 @@ def compare(
     until = max(element[3] for elements in found.streams.values() for element in elements) + 40 * SECOND
     test_evaluation.load(graphs, found)
     evaluation = CSparqlOperator.of(found.query, place().dialect)
-    assert evaluation.derivations is not None
+    with_derivations, filled = derived(evaluation, graphs, folder, place)
+    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), cuts)), until]
+    expected = answers(found, evaluation.statement.columns, -1, until)
+    assert test_evaluation.evaluated(found, evaluation, with_derivations, spans, filled) == expected
+
+
+def derived(
+    operator: CSparqlOperator, graphs: StaticGraphs, folder: Path, place: Callable[[], Database]
+) -> tuple[Callable[[], Database], frozenset[str]]:
+    """Databases that also have what the elements of an operator's streams entail, and the names of the tables
+    that are not empty."""
+    assert operator.derivations is not None
     tables = StaticTables(graphs, Store(uri_of(folder)), lambda: Local(graphs))
-    kept = tables.up_to_date([(None, evaluation.derivations)])
+    kept = tables.up_to_date([(None, operator.derivations)])
 
     def with_derivations() -> Database:
         here = place()
@@ -132,22 +153,62 @@ def compare(
             here.put(name, tables.store.table(table.file))
         return here
 
-    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), cuts)), until]
-    expected = answers(found, evaluation.statement.columns, -1, until)
-    filled = frozenset(name for name, table in kept.items() if table.size.rows)
-    assert test_evaluation.evaluated(found, evaluation, with_derivations, spans, filled) == expected
+    return with_derivations, frozenset(name for name, table in kept.items() if table.size.rows)
+
+
+def entailing(graphs: StaticGraphs) -> Database:
+    cursor = graphs.connection.cursor()
+    graphs.entailments.make(cursor, ())
+    return Database(cursor)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("text", [*QUERIES, *TIMED, *ABOUT_TYPES], ids=str)
 def test_windows_have_what_they_entail(text: Text, seed: int, graphs: StaticGraphs, tmp_path: Path) -> None:
-    def place() -> Database:
-        cursor = graphs.connection.cursor()
-        graphs.entailments.make(cursor, ())
-        return Database(cursor)
+    compare(text, seed, graphs, tmp_path, lambda: entailing(graphs))
 
-    compare(text, seed, graphs, tmp_path, place)
+
+# --- RSP-QL -----------------------------------------------------------------------------------------------
+
+OF_WINDOWS = [
+    rspql_cases.Text("SELECT ?a ?c", "{ WINDOW :v { ?a a ?c } }"),
+    rspql_cases.Text("SELECT *", "{ WINDOW :v { ?a a :c } WINDOW :w { ?a :p ?b } }"),
+    rspql_cases.Text("SELECT *", "{ WINDOW ?x { ?a a :b } ?a a ?c }"),
+    rspql_cases.Text("SELECT *", "{ WINDOW ?x { GRAPH ?g { ?a a ?c } } }"),
+    rspql_cases.Text("SELECT *", "{ WINDOW :v { ?a ?p ?b } }"),
+    rspql_cases.Text("SELECT ?c (COUNT(?a) AS ?n)", "{ WINDOW ?x { ?a a ?c } }", "GROUP BY ?c"),
+]
+
+
+def windows_with_schema(chance: random.Random, text: rspql_cases.Text) -> rspql_reference.Case:
+    by_class = chance.random() < 0.5
+    if by_class:
+        text = rspql_cases.Text(*(part.replace(":q", TYPE) for part in text))
+    found = rspql_cases.case(chance, text, sessions=chance.random() < 0.3)
+    if by_class:
+        streams = {name: about_classes(some) for name, some in found.streams.items()}
+        found = replace(found, streams=streams)
+    about = {*schema(chance, named("pqs"), named("abcd")), *chance.sample(LINKS, 2)}
+    static = [*found.static, *sorted(about)]
+    return replace(found, query=under(found.query, "rdfs"), static=static, entailment=True)
+
+
+@pytest.mark.parametrize("seed", spread(4, 1))
+@pytest.mark.parametrize("text", [*rspql_cases.QUERIES, *OF_WINDOWS], ids=str)
+def test_windows_with_names_have_what_they_entail(
+    text: rspql_cases.Text, seed: int, graphs: StaticGraphs, tmp_path: Path
+) -> None:
+    chance = random.Random(f"{text}{seed}")
+    found = windows_with_schema(chance, text)
+    until = max(element.time for some in found.streams.values() for element in some) + 40 * SECOND
+    graphs.clear()
+    graphs.load(data="".join(f"{' '.join(triple)} .\n" for triple in found.static), format="nt")
+    operator = RspqlOperator.of(optimize_csparql(found.query))
+    place, filled = derived(operator, graphs, tmp_path, lambda: entailing(graphs))
+    spans = [-1, *sorted(chance.sample(range(0, until, SECOND // 2), 3)), until]
+    expected = rspql_reference.answers(found, operator.statement.columns, -1, until)
+    assert test_rspql.evaluated(found, operator, place, spans, filled) == expected
 
 
 # --- CQELS-QL ---------------------------------------------------------------------------------------------

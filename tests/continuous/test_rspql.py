@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -56,7 +56,12 @@ def table(elements: Sequence[Element]) -> pa.Table:
 
 
 def evaluated(
-    case: Case, operator: RspqlOperator, static: StaticGraphs, cuts: Sequence[int], shards: int = 1
+    case: Case,
+    operator: RspqlOperator,
+    place: Callable[[], Database],
+    cuts: Sequence[int],
+    filled: frozenset[str] = frozenset(),
+    shards: int = 1,
 ) -> list[Answer]:
     """The answers batch after batch, each with no more elements than the one before has kept."""
     live = {name: table(elements) for name, elements in case.streams.items()}
@@ -65,17 +70,16 @@ def evaluated(
         for name, count in case.since.items()
     }
     found: list[Answer] = []
-    plans = Plans(static.connection, at_once=True)
     for after, until in itertools.pairwise(cuts):
         parts = []
         for number in range(shards):
-            database = Database(static.connection.cursor(), plans=plans)
+            database = place()
             names = {}
             for at, (name, elements) in enumerate(live.items()):
                 names[name] = f"elements_{at}"
                 database.put(names[name], elements)
             shard = Shard(number, shards) if shards > 1 else None
-            parts.append(CSparqlBatch(database, names).answers(operator, after, until, before, shard))
+            parts.append(CSparqlBatch(database, names, filled).answers(operator, after, until, before, shard))
         answer = operator.merged(parts) if shards > 1 else parts[0]
         rows: dict[int, Counter[tuple[object, ...]]] = {
             row["instant"]: Counter() for row in answer.instants.to_pylist()
@@ -90,11 +94,19 @@ def evaluated(
     return found
 
 
-def compare(text: Text, seed: int, static: StaticGraphs, *, named: float = 0.5, shards: int = 1) -> bool:
+def compare(
+    text: Text,
+    seed: int,
+    static: StaticGraphs,
+    *,
+    named: float = 0.5,
+    shards: int = 1,
+    sessions: bool = False,
+) -> bool:
     """Compare the answers when time is cut into batches at random. False if the query cannot be sharded by a
     variable, but should be."""
     chance = random.Random(f"{text}{seed}")
-    found = case(chance, text, named)
+    found = case(chance, text, named, sessions=sessions)
     until = max(element.time for elements in found.streams.values() for element in elements) + 40 * SECOND
     after = -1
     if chance.random() < 0.25 and len(found.streams) == 1:  # registered while the stream flows
@@ -112,7 +124,9 @@ def compare(text: Text, seed: int, static: StaticGraphs, *, named: float = 0.5, 
         return False
     spans = [after, *sorted(chance.sample(range(after + 1, until, SECOND // 2), 3)), until]
     expected = answers(found, operator.statement.columns, after, until)
-    assert evaluated(found, operator, static, spans, shards) == expected
+    plans = Plans(static.connection, at_once=True)
+    place = lambda: Database(static.connection.cursor(), plans=plans)  # noqa: E731
+    assert evaluated(found, operator, place, spans, shards=shards) == expected
     return True
 
 
@@ -132,6 +146,12 @@ def test_triple_streams(text: Text, seed: int, static: StaticGraphs) -> None:
 @pytest.mark.parametrize("text", QUERIES, ids=str)
 def test_shards(text: Text, seed: int, static: StaticGraphs) -> None:
     compare(text, seed, static, shards=3)
+
+
+@pytest.mark.parametrize("seed", spread(4, 1))
+@pytest.mark.parametrize("text", QUERIES, ids=str)
+def test_sessions(text: Text, seed: int, static: StaticGraphs) -> None:
+    compare(text, seed, static, named=(seed % 3) / 2, sessions=True)
 
 
 @pytest.mark.parametrize("seed", spread(4, 1))

@@ -20,7 +20,7 @@ PREFIX = "PREFIX : <http://ex/> PREFIX prov: <http://www.w3.org/ns/prov#> "
 
 
 def mapped(
-    query: str, *records: Any, clock: str | None = "arrival", format: str = "json", **columns: Any
+    query: str, *records: Any, clock: str | None = "arrival", format: str | None = "json", **columns: Any
 ) -> Chunk:
     payload = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in records]
     columns.setdefault("arrival", pa.array([NEW_YEAR * 1_000_000] * len(payload)))
@@ -347,3 +347,72 @@ def test_bad_lines_of_csv_are_dead_letters() -> None:
         (6, "the record is not UTF-8"),
         (7, "it has 3 fields, not 2"),
     ]
+
+
+# --- formats -----------------------------------------------------------------------------------------------
+
+VALUE = "CONSTRUCT { _:b :p ?v } WHERE {}"
+
+
+def test_each_payload_shows_its_format() -> None:
+    payloads = [
+        b'{"v": 1}',
+        b"v,w\n2,x\n3,y\n",
+        b'{"v": 4}\n\n{"v": 5}\n',
+        b"w\tv\r\na,b\t6\r\n",
+        b'{\n"v": 7\n}',
+        b'[{"v": 8},\n{"v": 9}]\n',
+        b"v,w\n10,x\n",
+        b"v\n11\n",
+    ]
+    found = mapped(VALUE, *payloads, format=None, line=pa.array(range(20, 28)))
+    assert [item.split('"')[1] for item in objects(found)] == [str(number) for number in range(1, 12)]
+    assert found.elements.column("line").to_pylist() == [20, 21, 21, 22, 22, 23, 24, 25, 25, 26, 27]
+    assert len(set(found.elements.column("s").to_pylist())) == 11
+    assert (found.bad, found.lines) == ((), 8)
+
+
+def test_bad_records_of_any_format_are_dead_letters_by_themselves() -> None:
+    payloads = [
+        b'{"v": 1}\nnonsense\n{"v": 2}\n',
+        b"v,w\n3,x\n4\n5,y\n",
+        b"nonsense",
+        b"",
+        None,
+        b"  \n",
+        b"v,v\n1,2\n",
+        b"v\n\xff\n6\n",
+        b'\n{"v": 7}\n{"v": 8}',
+        b"\nv\n9\n",
+    ]
+    messages = Messages.of(payloads, arrival=pa.array([NEW_YEAR * 1_000_000] * len(payloads)))
+    found = decoder(Mapping(PREFIX + VALUE), "arrival").decode(messages, "b", "here")
+    assert [item.split('"')[1] for item in objects(found)] == ["1", "2", "3", "5", "6", "7", "8"]
+    assert [(item.line, item.text) for item in found.bad] == [
+        (1, "nonsense"),
+        (2, "4"),
+        (3, "nonsense"),
+        (7, "1,2"),
+        (8, "\ufffd"),
+        (10, "v"),
+        (10, "9"),
+    ]
+    assert found.bad[-1].reason == "the first line is empty, and does not name the columns"
+
+
+def test_the_time_of_a_line_is_its_own() -> None:
+    """A field that a line of NDJSON lacks is looked for in this line only."""
+    found = mapped(
+        "CONSTRUCT { :s :p ?v } WHERE {}", b'{"v": 1, "t": 5}\n{"v": 2}\n', clock="field:t", format=None
+    )
+    assert [item[1] for item in objects(found)] == ["1"]
+    assert reasons(found) == [(1, "the record gives no time: it has no t")]
+
+
+def test_a_context_reads_lines_too() -> None:
+    made = decoder(Mapping('{"@vocab": "http://ex/"}', "context"), "arrival")
+    messages = Messages.of([b'{"v": 1}\n{"v": 2}\n', b'{"v": 3}'], arrival=pa.array([0, 0]))
+    found = made.decode(messages, "b")
+    assert [item.split('"')[1] for item in objects(found)] == ["1", "2", "3"]
+    assert found.elements.column("line").to_pylist() == [1, 1, 2]
+    assert len(set(found.elements.column("s").to_pylist())) == 3

@@ -105,6 +105,11 @@ def test_columns_of_csv_are_references(tmp_path: Path) -> None:
         (('rml:iterator "$.r[*]"', 'rml:iterator "$.r[?(@.v>1)]"'), "is not understood from"),
         (("rml:JSONPath", "rml:XPath"), "the reference formulation XPath is refused"),
         (('rml:source "s"', 'rml:query "s"'), "rml:query is refused here"),
+        (('rml:source "s"', 'rml:source [ rml:path "s" ; rml:null "-" ]'), "rml:null is refused here"),
+        (
+            ('rml:source "s"', 'rml:source [ rml:path "s" ; rml:compression rml:gzip ]'),
+            "rml:compression is refused here: root, path are understood",
+        ),
         (("rml:predicate :v", "rml:predicate :v ; rml:graph :g"), "rml:graph is refused"),
         (('rml:reference "v"', 'rml:functionExecution "v"'), "rml:functionExecution is refused here"),
         (('rml:reference "v"', 'rml:template "{v"'), "a brace is not closed"),

@@ -6,11 +6,15 @@ import gzip
 import io
 import itertools
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import types
 
 from rheos.errors import LoadError, RheosError
 from rheos.filesystems import uri_of
@@ -243,6 +247,64 @@ def test_intervals_of_data_frames() -> None:
         (2, BACKWARDS),
         (4, "there is no time after the triple"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "terms"),
+    [
+        (pa.array([date(2026, 1, 1), None], pa.date32()), ['"2026-01-01"^^<xsd:date>', None]),
+        (
+            pa.array(
+                [datetime(2026, 1, 1, 0, 0, 10, 250000), datetime(2026, 1, 1)], pa.timestamp("us", "UTC")
+            ),
+            ['"2026-01-01T00:00:10.25Z"^^<xsd:dateTime>', '"2026-01-01T00:00:00Z"^^<xsd:dateTime>'],
+        ),
+        (
+            pa.array([datetime(2026, 1, 1, 0, 0, 0, 1)], pa.timestamp("us")),
+            ['"2026-01-01T00:00:00.000001Z"^^<xsd:dateTime>'],
+        ),
+        (
+            pa.array([float("inf"), float("-inf"), float("nan"), 1e30, 0.5, None]),
+            [*(f'"{text}"^^<xsd:double>' for text in ("INF", "-INF", "NaN", "1e+30", "0.5")), None],
+        ),
+        (pa.array([5, None], pa.int16()), ['"5"^^<xsd:integer>', None]),
+        (pa.array([True]), ['"true"^^<xsd:boolean>']),
+        (
+            pa.array([Decimal("1E-7"), Decimal("1.5"), None], pa.decimal128(20, 7)),
+            ['"0.0000001"^^<xsd:decimal>', '"1.5000000"^^<xsd:decimal>', None],
+        ),
+        (pa.array(["http://ex/a", '"x"@en', "_:b"]), ["<http://ex/a>", '"x"@en', "_:b"]),
+    ],
+)
+def test_values_of_data_frames_are_terms(column: pa.Array, terms: list[str | None]) -> None:
+    found = frames.term(column).to_pylist()
+    assert [text and text.replace("http://www.w3.org/2001/XMLSchema#", "xsd:") for text in found] == terms
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("object", types.BinaryType(), "has texts, numbers, truth values, dates or timestamps, not binary"),
+        ("object", types.ArrayType(types.StringType()), "not array<string>"),
+        ("object", types.MapType(types.StringType(), types.StringType()), "not map<string,string>"),
+        ("object", types.StructType([]), "not struct<>"),
+        ("subject", types.LongType(), "the column subject .* has texts, not bigint"),
+        ("predicate", types.BooleanType(), "the column predicate .* has texts, not boolean"),
+        ("time", types.DateType(), "the column time .* has timestamps or texts, not date"),
+        ("end", types.LongType(), "the column end .* has timestamps or texts, not bigint"),
+    ],
+)
+def test_columns_of_data_frames_of_other_types_are_refused(
+    name: str, kind: types.DataType, words: str
+) -> None:
+    kinds = dict.fromkeys(("subject", "predicate", "object"), types.StringType()) | {
+        "time": types.TimestampType(),
+        name: kind,
+    }
+    schema = types.StructType([types.StructField(column, type) for column, type in kinds.items()])
+    frame = SimpleNamespace(columns=list(kinds), schema=schema, isStreaming=True)
+    with pytest.raises(RheosError, match=words):
+        frames.checked(cast("Any", frame), "<http://ex/s>", "")
 
 
 def test_many_lines_and_few_lines_are_read_alike() -> None:

@@ -128,6 +128,10 @@ def test_nothing_at_all() -> None:
         ("[streams]\ntolls = 'x'", "[streams] tolls is a table, [streams.tolls], not a value"),
         ("[streams.tolls]", "[streams.tolls] a stream has either a source"),
         ("[streams.tolls]\nsource = '-'", "standard input cannot be a stream of a server"),
+        (
+            "[streams.s]\nsource = 'mqtt://h/a'\ntime = 'message'",
+            "[streams.s] time: mqtt://h/a: its messages have no time of their own",
+        ),
         ("[streams.'a b']\npush = true", "[streams.a b] a name has at most 100 letters"),
         ("[streams.metrics]\npush = true", "metrics is an address of the server's own"),
         ("[streams.s]\npush = true\nidle = 'soon'", "[streams.s] idle: expected a length of time such as 5s"),

@@ -13,6 +13,7 @@ import os
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,17 +96,29 @@ class Kafka:
         """Make a topic of so many partitions; its name."""
         name = name or f"topic-{next(self._names)}-{uuid.uuid4().hex[:6]}"
         jvm = spark.sparkContext._jvm
+        optional, one = jvm.java.util.Optional, jvm.java.util.Collections.singletonList
+        new = jvm.org.apache.kafka.clients.admin.NewTopic(name, optional.of(partitions), optional.empty())
+        with self._admin(spark) as admin:
+            admin.createTopics(one(new)).all().get()
+        return name
+
+    def widen(self, spark: Any, topic: str, partitions: int) -> None:
+        """Give a topic more partitions, so that it has so many."""
+        jvm = spark.sparkContext._jvm
+        wider = jvm.org.apache.kafka.clients.admin.NewPartitions.increaseTo(partitions)
+        with self._admin(spark) as admin:
+            admin.createPartitions(jvm.java.util.Collections.singletonMap(topic, wider)).all().get()
+
+    @contextmanager
+    def _admin(self, spark: Any) -> Iterator[Any]:
+        jvm = spark.sparkContext._jvm
         settings = jvm.java.util.HashMap()
         settings.put("bootstrap.servers", self.servers)
-        clients = jvm.org.apache.kafka.clients.admin
-        admin = clients.AdminClient.create(settings)
+        admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
         try:
-            optional, one = jvm.java.util.Optional, jvm.java.util.Collections.singletonList
-            new = clients.NewTopic(name, optional.of(partitions), optional.empty())
-            admin.createTopics(one(new)).all().get()
+            yield admin
         finally:
             admin.close()
-        return name
 
     def write(
         self, spark: Any, topic: str, values: Sequence[tuple[int, bytes] | tuple[int, bytes, bytes]]

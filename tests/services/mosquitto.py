@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.services.certificates import Certificate
 from tests.services.processes import HOST, end, free_port, kill, start, wait_for_port
 
 # autosave_interval with autosave_on_changes: every change is written at once.
@@ -39,6 +40,13 @@ class Mosquitto:
 
     def url(self, topic: str) -> str:
         return f"mqtt://{HOST}:{self.port}/{topic}"
+
+    def listen_with_tls(self, certificate: Certificate) -> int:
+        """Also listen on a port with TLS, from the next start on; the port."""
+        port = free_port()
+        files = f"cafile {certificate.path}\ncertfile {certificate.path}\nkeyfile {certificate.key}\n"
+        self.more += f"listener {port} {HOST}\n{files}"
+        return port
 
     def start(self) -> None:
         configuration = self.folder / "mosquitto.conf"

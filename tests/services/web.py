@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,7 +42,9 @@ class Web:
 
 
 @contextmanager
-def web(answer: Callable[[str, Headers], Reply], port: int = 0) -> Iterator[Web]:
+def web(
+    answer: Callable[[str, Headers], Reply], port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[Web]:
     """A server for whose requests a function has the replies."""
     ending = threading.Event()
 
@@ -72,6 +75,8 @@ def web(answer: Callable[[str, Headers], Reply], port: int = 0) -> Iterator[Web]
 
     server = ThreadingHTTPServer((HOST, port), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     found = Web(server.server_address[1])
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
@@ -83,12 +88,14 @@ def web(answer: Callable[[str, Headers], Reply], port: int = 0) -> Iterator[Web]
 
 
 @contextmanager
-def web_socket(messages: Callable[[Any], None], port: int = 0) -> Iterator[int]:
+def web_socket(
+    messages: Callable[[Any], None], port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[int]:
     """A WebSocket server: a function sends what each connection gets; then the connection is closed. The port
     that it listens on."""
     from websockets.sync.server import serve
 
-    with serve(messages, HOST, port) as server:
+    with serve(messages, HOST, port, ssl=tls) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.socket.getsockname()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +23,14 @@ class Receiver:
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # bodies by their key
     twice: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    idle: float | None = None  # seconds after which a connection is closed that nothing comes through
+    closed: int = 0  # how many of them were
     lock: threading.Lock = field(default_factory=threading.Lock)
+    tls: ssl.SSLContext | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/alarms?to=me"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/alarms?to=me"
 
     @property
     def answers(self) -> list[dict[str, Any]]:
@@ -49,6 +53,11 @@ def receiving(port: int = 0, **told: Any) -> Iterator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = receiver.idle
+
+        def finish(self) -> None:
+            super().finish()
+            receiver.closed += 1
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -67,6 +76,8 @@ def receiving(port: int = 0, **told: Any) -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
+    if receiver.tls is not None:
+        server.socket = receiver.tls.wrap_socket(server.socket, server_side=True)
     receiver.port = server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

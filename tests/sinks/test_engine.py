@@ -197,6 +197,16 @@ def test_what_is_refused(spark: SparkSession, sink: str, options: dict[str, Any]
         assert query.sinks == []
 
 
+def test_a_stream_that_is_not_there_is_no_sink(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark) as engine:
+        engine.add_stream(STREAM, str(written(tmp_path / "tolls.nq", 1)))
+        query = engine.register(SEEN)
+        for name in ("http://ex/nowhere", STREAM):  # nothing can be pushed to a file
+            with pytest.raises(RheosError, match=f"there is no push stream {name}"):
+                query.to(f"stream:{name}")
+        assert query.sinks == []
+
+
 def test_a_sink_is_named_once(spark: SparkSession, tmp_path: Path) -> None:
     with Engine(spark) as engine:
         query = engine.register(COUNTS).to(f"{tmp_path}/a.csv")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.services.certificates import Certificate
 from tests.services.mosquitto import Mosquitto, mosquitto  # noqa: F401
 from tests.sinks.deliveries import GRAPH, Bench, answers, triples, wait
 from tests.sinks.subscriber import subscribed
@@ -79,3 +80,25 @@ def test_a_password_is_an_option(tmp_path: Path, mosquitto: Mosquitto) -> None: 
     assert "refuses the connection" in str(bench.metrics().trouble)
     assert "wrong" not in " ".join(bench.warnings)
     bench.close()
+
+
+def test_tls_with_a_certificate_of_our_own(
+    tmp_path: Path,
+    mosquitto: Mosquitto,  # noqa: F811
+    certificate: Certificate,
+) -> None:
+    mosquitto.stop()
+    secure = mosquitto.listen_with_tls(certificate)
+    mosquitto.start()
+    to = f"mqtts://127.0.0.1:{secure}/answers"
+    with subscribed(mosquitto.port, "answers") as found:
+        bench = Bench(tmp_path / "stranger").add(to).recover()
+        bench.say(answers(0, 1))
+        wait(lambda: "certificate" in str(bench.metrics().trouble).lower(), "it is not trusted")
+        bench.close()
+        bench = Bench(tmp_path / "state").add(to, options=certificate.ca).recover()
+        bench.say(answers(0, 3))
+        bench.drain()
+        bench.close()
+        wait(lambda: len(found) >= 3, "all came")
+    assert once(found) == [0, 1, 2]

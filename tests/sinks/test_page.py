@@ -11,6 +11,7 @@ import pytest
 from rheos.addresses import Allowed
 from rheos.cli.options import Full
 from rheos.cli.outputs import outputs
+from rheos.errors import RheosError
 from rheos.server.metrics import SINKS
 from rheos.sinks.base import SinkSpec
 from rheos.sinks.opening import SCHEMES, Surroundings, open_sink
@@ -64,3 +65,20 @@ def test_the_file_of_options_is_understood() -> None:
     [text] = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     for to, options in tomllib.loads(text).items():
         open_sink(SinkSpec(to, options=options), AROUND)
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("mqtt://h/t?retain=true", "mqtt://h:1883/t: options do not stand in the address"),
+        ("mqtts://h/t?qos=1", "mqtts://h:8883/t: options do not stand in the address"),
+        ("mqtt://h/city/#", "a topic without [+] and #"),
+        ("mqtt://h/t#x", "a topic without [+] and #"),
+        ("mqtt://h/+/t", "a topic without [+] and #"),
+        ("kafka://h/t?acks=1", "options do not stand in the address"),
+        ("kafka://h/t#x", "options do not stand in the address"),
+    ],
+)
+def test_no_part_of_an_address_is_ignored(to: str, words: str) -> None:
+    with pytest.raises(RheosError, match=words):
+        open_sink(SinkSpec(to), AROUND)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rheos.errors import SinkError
+from tests.services.certificates import Certificate
 from tests.sinks.deliveries import QUERY, Bench, answers, wait
 from tests.sinks.receiver import receiving
 
@@ -49,6 +50,37 @@ def test_a_receiver_that_fails_twice_gets_everything_once(tmp_path: Path) -> Non
         f"high: {receiver.url} takes answers again",
     ]
     assert not list(tmp_path.rglob("*.arrow"))
+
+
+def test_a_connection_that_the_receiver_has_closed_is_no_trouble(tmp_path: Path) -> None:
+    with receiving(idle=0.1) as receiver:
+        bench = Bench(tmp_path).add(receiver.url).recover()
+        for number in range(3):
+            bench.say(answers(number, 1))
+            bench.drain()
+            wait(lambda expected=number + 1: receiver.closed == expected, "the receiver has closed it")
+        bench.close()
+    assert numbers(receiver.answers) == [0, 1, 2]
+    assert receiver.twice == 0
+    assert bench.warnings == []
+
+
+def test_https_with_a_certificate_of_our_own(tmp_path: Path, certificate: Certificate) -> None:
+    with receiving(tls=certificate.server, idle=0.1) as receiver:
+        assert receiver.url.startswith("https://")
+        bench = Bench(tmp_path / "stranger").add(receiver.url).recover()
+        bench.say(answers(0, 1))
+        wait(lambda: "certificate" in str(bench.metrics().trouble).lower(), "it is not trusted")
+        bench.close()
+        assert receiver.requests == []
+        bench = Bench(tmp_path / "state").add(receiver.url, options=certificate.ca).recover()
+        bench.say(answers(0, 3))
+        bench.drain()
+        wait(lambda: receiver.closed == 1, "the receiver has closed it")
+        bench.say(answers(3, 1))
+        bench.drain()
+        bench.close()
+    assert numbers(receiver.answers) == [0, 1, 2, 3]
 
 
 def test_a_redirection_is_not_followed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -108,6 +109,33 @@ def test_the_time_may_be_that_of_the_message(clock: str, payload: str) -> None:
     assert told(chunk) == [(2, f"the message has no time: {clock} is not known")]
 
 
+@pytest.mark.parametrize("clock", ["message", "arrival"])
+def test_lines_with_the_time_of_their_message_are_one_graph(clock: str) -> None:
+    """As the same message in Turtle is."""
+    lines = "".join(PLAIN.replace("/o>", f"/o{number}>") for number in range(3))
+    payloads = [
+        lines,
+        PLAIN,
+        lines + "nonsense\n",
+        f"@prefix : <http://ex/> .\n{lines}",
+        line("a", "p", "o", 9) * 2,
+    ]
+    given = {"time" if clock == "message" else "arrival": times(7, 7, 7, 7, 7)}
+    messages = Messages.of([payload.encode() for payload in payloads], **given)
+    chunk = decoder(time=clock).decode(messages, "")
+    marks = [first is None or first.startswith("+") for first in chunk.elements.column("graph").to_pylist()]
+    of_message = chunk.elements.column("line").to_pylist()
+    assert of_message == [1, 1, 1, 2, 3, 3, 3, 4, 4, 4, 5, 5]
+    assert marks == [True, False, False, True, True, False, False, True, False, False, True, False]
+    alone = decoder(time=clock).decode(messages.take(np.array([1])), "")
+    assert alone.elements.column("graph").null_count == 1
+
+
+def test_lines_with_times_of_their_own_are_alone() -> None:
+    found = decoder().decode(Messages.of([(line("a", "p", "b", 1) * 2).encode()]), "")
+    assert found.elements.column("graph").null_count == 2
+
+
 def test_the_time_may_be_a_property() -> None:
     text = f"<http://ex/o1> <http://ex/at> {moment(6)} .\n<http://ex/o1> <http://ex/v> <http://ex/x> .\n"
     twice = text + f"<http://ex/o2> <http://ex/at> {moment(9)} .\n"
@@ -118,6 +146,25 @@ def test_the_time_may_be_a_property() -> None:
     reasons = dict(told(chunk))
     assert reasons[3] == "the triple is in no graph that has a <http://ex/at>"
     assert reasons[4] == "its graph has more than one <http://ex/at>"
+
+
+@pytest.mark.parametrize("clock", [None, f"property:{PROV}"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_graph_with_two_times_is_a_dead_letter(clock: str | None, inside: bool) -> None:
+    """Which of them came last does not matter, nor in which graph they stand. The same time twice is one."""
+    said = "<http://ex/about> { %s }" if inside else "%s"
+    texts = [f"<http://ex/g1> <{PROV}> {moment(at)}" for at in (3, 9, 3)]
+    graphs = (
+        "<http://ex/g1> { <http://ex/a> <http://ex/p> 1 } <http://ex/g2> { <http://ex/a> <http://ex/p> 2 }"
+    )
+    common = f"<http://ex/g2> <{PROV}> {moment(5)} . {graphs}"
+    twice = f"{said % ' . '.join(texts[:2])} . {common}".replace("} .", "}")
+    same = f"{said % ' . '.join(texts[::2])} . {common}".replace("} .", "}")
+    messages = Messages.of(text.encode() for text in (twice, same))
+    chunk = decoder(time=clock, format="trig").decode(messages, "")
+    assert seconds(chunk) == [5, 3, 5]
+    [(line, reason)] = told(chunk)
+    assert (line, reason) == (1, "its graph has more than one prov:generatedAtTime")
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,33 @@ def test_a_partition_without_messages_is_waited_for(
     engine.stop()
 
 
+def test_a_partition_that_is_added_while_the_engine_runs(
+    kafka: Kafka, spark: SparkSession, engine: Engine
+) -> None:
+    """It is read from its beginning, with a clock of its own, and waited for from then on."""
+    topic = kafka.topic(spark)
+
+    def write(partition: int, *seconds: int) -> None:
+        kafka.write(spark, topic, [(partition, line("a", "p", f"o{n}", n).encode()) for n in seconds])
+
+    write(0, 1, 11, 21)
+    engine.add_stream(STREAM, kafka.url(topic, startingOffsets="earliest"))
+    query = engine.register(COUNT, keep=None)
+    engine.start()
+    assert wait_for(lambda: len(query.results) == 2)
+    kafka.widen(spark, topic, 2)
+    write(1, 22)
+    assert wait_for(lambda: engine.metrics.streams[STREAM].read == 4)
+    write(0, 45)
+    assert wait_for(lambda: engine.metrics.streams[STREAM].read == 5)
+    assert len(query.results) == 2  # the new partition is not there yet
+    write(1, 41)
+    assert wait_for(lambda: len(query.results) == 3)
+    assert [str(row["n"].value) for answer in query.results for row in answer.rows or []] == ["1", "1", "2"]
+    assert not engine.metrics.streams[STREAM].dead
+    engine.stop()
+
+
 def wait_for(condition: Any, seconds: float = 120) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import subprocess
 import threading
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from rheos import RheosError
 from rheos.addresses import AddressError, Allowed
+from rheos.mapping import Mapping
 from rheos.sources.base import Offset
 from rheos.sources.chunks import Chunk
 from rheos.sources.decoding import decoder
@@ -22,9 +24,11 @@ from rheos.sources.push import PushLog
 from rheos.sources.receivers import base
 from rheos.sources.receivers.base import Receiver
 from rheos.sources.receivers.events import EventParser
+from rheos.sources.receivers.mqtt import Mqtt
 from rheos.sources.receivers.opening import open_receiver
 from rheos.sources.receivers.polling import Poll
-from tests.runtime.streams import line
+from tests.runtime.streams import line, moment
+from tests.services.certificates import Certificate
 from tests.services.mosquitto import Mosquitto, new_mosquitto
 from tests.services.processes import HOST, free_port
 from tests.services.web import Headers, Reply, web, web_socket
@@ -138,6 +142,23 @@ def test_polling_by_arrival_takes_a_triple_once(tmp_path: Path) -> None:
             assert found.objects() == ["a"]
 
 
+@pytest.mark.parametrize("clock", ["arrival", None])
+def test_what_is_new_in_a_polled_graph_is_a_graph(clock: str | None, tmp_path: Path) -> None:
+    """It does not join the graph that came before it."""
+    time = "" if clock else f"<http://ex/g> <http://www.w3.org/ns/prov#generatedAtTime> {moment(1)} . "
+    graphs = ["<http://ex/g> { <http://ex/s> <http://ex/p> <http://ex/a>%s }"]
+    shown = [f"{time}{graphs[0] % ''}"]
+    with (
+        web(lambda path, headers: Reply(body=shown[0].encode())) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=decoder(time=clock)) as found,
+    ):
+        found.has("a")
+        shown[0] = f"{time}{graphs[0] % ', <http://ex/b>, <http://ex/c>'}"
+        found.has("a", "b", "c")
+        marks = [mark for chunk in found.chunks() for mark in chunk.elements.column("graph").to_pylist()]
+    assert marks == ["+<http://ex/g>", "+<http://ex/g>", "=<http://ex/g>"]
+
+
 def test_polling_waits_while_too_much_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rheos.sources.receivers.base.BACKLOG", 0)
     shown = [text("a", 1)]
@@ -173,6 +194,41 @@ def test_a_bad_answer_is_a_dead_letter_once(tmp_path: Path) -> None:
         wait_for(lambda: len(server.requests) > 3, "more requests")
         [letter] = [item for chunk in found.chunks() for item in chunk.bad]
         assert (letter.kind, letter.text) == ("bad", "no element\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "body"),
+    [
+        ("a", "text/csv; charset=utf-8", b"v\na\nb\n"),
+        ("a.csv", "text/plain", b"v\na\nb\n"),
+        ("a", "text/plain", b"v\na\nb\n"),
+        ("a", "text/tab-separated-values", b"v\tw,x\na\t\nb\t\n"),
+        ("a.ndjson", "text/plain", b'{"v": "a"}\n{"v": "b"}\n'),
+        ("a", "application/x-ndjson", b'{"v": "a"}\n{"v": "b"}'),
+        ("a.csv", "application/json", b'[{"v": "a"},\n{"v": "b"}]'),
+    ],
+)
+def test_the_format_of_polled_records(path: str, media: str, body: bytes, tmp_path: Path) -> None:
+    query = 'CONSTRUCT { _:b <http://ex/p> ?o } WHERE { BIND(IRI(CONCAT("http://ex/", ?v)) AS ?o) }'
+    made = decoder(Mapping(query), "arrival")
+    with (
+        web(lambda path, headers: Reply(headers={"Content-Type": media}, body=body)) as server,
+        running(f"poll+http://{server.place}/{path}?every=100ms", tmp_path, decoder=made) as found,
+    ):
+        found.has("a", "b")
+        asked = len(server.requests)
+        wait_for(lambda: len(server.requests) > asked + 2, "more requests")
+        assert found.objects() == ["a", "b"]
+
+
+def test_polled_records_of_another_format_than_the_mapping_reads_are_trouble(tmp_path: Path) -> None:
+    made = decoder(Mapping('{"@vocab": "http://ex/"}', "context"), "arrival")
+    with (
+        web(lambda path, headers: Reply(headers={"Content-Type": "text/csv"}, body=b"v\na\n")) as server,
+        running(f"poll+http://{server.place}/?every=100ms", tmp_path, decoder=made) as found,
+    ):
+        wait_for(lambda: found.receiver.health.trouble is not None, "trouble")
+        assert found.receiver.health.trouble == "a JSON-LD context makes RDF of JSON, not of csv"
 
 
 @pytest.mark.parametrize("every", ["soon", "1ms", ""])
@@ -235,6 +291,14 @@ def test_only_allowed_places_are_contacted(scheme: str) -> None:
         opened(f"{scheme}://me:secret@evil:1/a")
     with pytest.raises(RheosError, match="unknown option 'colour'"):
         opened(f"{scheme}://good:1/a", options={"colour": "red"})
+
+
+@pytest.mark.parametrize("url", ["mqtt://h/a", "ws://h/", "sse+http://h/", "sse+https://h/"])
+def test_messages_without_a_time_cannot_give_the_time(url: str) -> None:
+    for made in (decoder(time="message"), decoder(Mapping("CONSTRUCT { [] <p> ?v } WHERE {}"), "message")):
+        with pytest.raises(RheosError, match=f"{re.escape(url)}: its messages have no time of their own"):
+            opened(url, decoder=made)
+    assert opened("poll+http://h/", decoder=decoder(time="message"))
 
 
 # --- events ------------------------------------------------------------------------------------------------
@@ -303,6 +367,43 @@ def test_a_web_socket_is_connected_again(tmp_path: Path) -> None:
     with web_socket(messages) as port, running(f"ws://{HOST}:{port}/x", tmp_path) as found:
         found.has("a", "b", "c")
     done.set()
+
+
+# --- TLS ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["poll+https", "sse+https"])
+def test_https_with_a_certificate_of_our_own(scheme: str, tmp_path: Path, certificate: Certificate) -> None:
+    def answer(path: str, headers: Headers) -> Reply:
+        if scheme == "poll+https":
+            return Reply(body=text("a"))
+        pieces: queue.Queue[bytes | None] = queue.Queue()
+        return Reply(200, {"Content-Type": "text/event-stream"}, event(text("a"), 1), pieces)
+
+    with web(answer, tls=certificate.server) as server:
+        url = f"{scheme}://{server.place}/"
+        with running(url, tmp_path) as found:
+            wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
+        assert server.requests == []
+        with running(url, tmp_path, options={**certificate.ca, "token": "secret"}) as found:
+            found.has("a")
+        assert server.requests[0][1]["Authorization"] == "Bearer secret"
+
+
+def test_a_web_socket_with_a_certificate_of_our_own(tmp_path: Path, certificate: Certificate) -> None:
+    done = threading.Event()
+
+    def messages(connection: Any) -> None:
+        connection.send(text("a"))
+        done.wait(PATIENCE)
+
+    with web_socket(messages, tls=certificate.server) as port:
+        url = f"wss://{HOST}:{port}/x"
+        with running(url, tmp_path) as found:
+            wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
+        with running(url, tmp_path, options=certificate.ca) as found:
+            found.has("a")
+        done.set()
 
 
 # --- a source that is down ---------------------------------------------------------------------------------
@@ -455,14 +556,76 @@ def test_a_broker_that_is_killed_loses_nothing(mosquitto: Mosquitto, tmp_path: P
         assert len(found.warnings) == 2
 
 
-def test_retained_messages_come_once(mosquitto: Mosquitto, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_session_without_a_subscription_gets_one(
+    version: str, mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks when the broker has the session and not yet the subscription."""
+    import paho.mqtt.client as paho
+
+    usual, broken = paho.Client.subscribe, threading.Event()
+
+    def subscribe(*given: Any, **more: Any) -> Any:
+        if not broken.is_set():
+            broken.set()
+            raise ConnectionError("before the subscription")
+        return usual(*given, **more)
+
+    monkeypatch.setattr(paho.Client, "subscribe", subscribe)
+    url = mosquitto.url(f"a?version={version}")
+    with running(url, tmp_path / "log") as found, publishing(mosquitto) as publisher:
+        wait_for(broken.is_set, "the break")
+        connected(found)
+        publisher.send("a", text("one"))
+        found.has("one")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_refused_subscription_is_trouble_for_as_long_as_it_is_refused(
+    version: str, mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the session is there, and an earlier one had the subscription."""
+    url, log = mosquitto.url(f"a?version={version}"), tmp_path / "log"
+    with running(url, log) as found:
+        connected(found)
+    mosquitto.kill()
+    (mosquitto.folder / "mosquitto.db").unlink(missing_ok=True)  # the broker has lost its sessions
+    mosquitto.start()
+
+    class Refusal:
+        is_failure = True
+
+        def __str__(self) -> str:
+            return "Not authorized"
+
+    usual = Mqtt._on_subscribe
+
+    def refused(self: Mqtt, client: Any, data: Any, mid: Any, reasons: Any, properties: Any) -> None:
+        usual(self, client, data, mid, [Refusal()], properties)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Mqtt, "_on_subscribe", refused)
+        with running(url, log) as found:
+            wait_for(lambda: found.receiver.health.failures > 3, "some tries")
+            assert not found.receiver.health.connected
+            assert "refused the subscription to a: Not authorized" in str(found.receiver.health.trouble)
+    with running(url, log) as found, publishing(mosquitto) as publisher:
+        connected(found)
+        publisher.send("a", text("one"))
+        found.has("one")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_retained_messages_come_once(version: str, mosquitto: Mosquitto, tmp_path: Path) -> None:
+    url = mosquitto.url(f"a?version={version}")
     with publishing(mosquitto) as publisher:
         publisher.send("a", text("kept"), retain=True)
-        for _ in range(2):
-            with running(mosquitto.url("a"), tmp_path / "log") as found:
+        for _ in range(3):
+            with running(url, tmp_path / "log") as found:
+                connected(found)
                 found.has("kept")
         publisher.send("a", text("more"))
-        with running(mosquitto.url("a"), tmp_path / "log") as found:
+        with running(url, tmp_path / "log") as found:
             found.has("kept", "more")
 
 
@@ -504,34 +667,17 @@ def test_a_password_is_an_option(tmp_path: Path) -> None:
         broker.stop()
 
 
-def test_tls_with_a_certificate_of_our_own(tmp_path: Path) -> None:
+def test_tls_with_a_certificate_of_our_own(tmp_path: Path, certificate: Certificate) -> None:
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     broker = new_mosquitto(folder)
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    command += ["-addext", f"subjectAltName=IP:{HOST}", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    key.chmod(0o644)
-    secure = free_port()
-    broker.more = f"listener {secure} {HOST}\ncafile {certificate}\ncertfile {certificate}\nkeyfile {key}\n"
+    secure = broker.listen_with_tls(certificate)
     broker.start()
     url = f"mqtts://{HOST}:{secure}/a"
     try:
         with running(url, tmp_path / "log") as found:
             wait_for(lambda: "certificate" in str(found.receiver.health.trouble).lower(), "a refusal")
-        with running(url, tmp_path / "log", options={"ca": str(certificate)}) as found:
+        with running(url, tmp_path / "log", options=certificate.ca) as found:
             connected(found)
             with publishing(broker) as publisher:
                 publisher.send("a", text("one"))

@@ -14,6 +14,7 @@ from rheos.errors import LoadError, QuerySyntaxError, RheosError
 from rheos.mapping.context import ContextDecoder, context_of
 from rheos.mapping.decoder import MappedDecoder
 from rheos.mapping.json_fields import name_of
+from rheos.mapping.recognised import RecognisingDecoder
 from rheos.mapping.rml import rml_rules
 from rheos.mapping.rules import Rule, makes
 from rheos.mapping.sparql import construct
@@ -67,10 +68,13 @@ def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str 
     if clock.kind == "field":
         clock = Clock("field", name_of(clock.name))
     if given.kind == "context":
-        return ContextDecoder(context_of(given.text, given.name), clock, base).reading(chosen)
+        made = ContextDecoder(context_of(given.text, given.name), clock, base).reading(chosen)
+        return made if format is not None else RecognisingDecoder(made, clock, tables=False)
+    is_json = is_table = True
     if given.kind == "rml":
         rules = rml_rules(given.text, given.name, base)
         is_table = any(rule.items is not None and rule.items.is_table for rule in rules)
+        is_json = not is_table
         chosen = "csv" if is_table and format is None else chosen
     else:
         try:
@@ -78,7 +82,8 @@ def mapped(mapping: str | os.PathLike[str] | Mapping, clock: Clock, format: str 
         except QuerySyntaxError as error:
             raise LoadError(str(error), given.name) from error
     _check_time(rules, clock, given)
-    return MappedDecoder(rules, clock).reading(chosen)
+    made = MappedDecoder(rules, clock).reading(chosen)
+    return made if format is not None else RecognisingDecoder(made, clock, is_json, is_table)
 
 
 def _check_time(rules: tuple[Rule, ...], clock: Clock, mapping: Mapping) -> None:

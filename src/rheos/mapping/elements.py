@@ -82,16 +82,18 @@ def instantiated(
 
 
 def _labels(solutions: pa.Table, records: Records, origin: pa.Array | None) -> pa.Array:
-    """Labels that tell solutions apart: the line of the record, and the number of the solution in its message
-    or, with items, the number of the item."""
+    """Labels that tell solutions apart: the line of the record, and the number of the solution among those of
+    this line or, with items, the number of the item."""
     rows = numbers_of(solutions[ROW].combine_chunks().cast(pa.int64()))
     record = rows if origin is None else numbers_of(origin)[rows]
     line = pa.array(records.line[record]).cast(pa.string())
-    message = records.origin[record]
     if ITEM in solutions.column_names:
         number = solutions[ITEM].combine_chunks()
     else:
-        turn = np.arange(solutions.num_rows) - np.searchsorted(message, message)
+        lines = records.line[record]
+        count = np.arange(len(lines))
+        begins = np.append(True, lines[1:] != lines[:-1])[: len(lines)]
+        turn = count - np.maximum.accumulate(np.where(begins, count, 0))
         number = pa.array(turn).cast(pa.string())
     return pc.binary_join_element_wise(line, number, "_")
 

@@ -218,8 +218,6 @@ def _table(
         for row in np.flatnonzero(fine & ~_blank(texts)):
             bad.append(BadLine(int(number[row]), texts[int(row)].as_py()[:_SHOWN], str(error)))
         return None
-    if not names:
-        return None
     open_quotes = pc.bit_wise_and(pc.count_substring(texts, '"'), 1)
     broken = numbers_of(open_quotes.cast(pa.int64())).astype(bool) & (format == "csv") & fine
     for row in np.flatnonzero(broken):
@@ -240,10 +238,11 @@ def _blank(texts: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _names(head: bytes, format: str) -> list[str]:
-    """The names of columns, as names of variables. ValueError if two columns have the same name."""
+    """The names of columns, as names of variables. ValueError if there are none, or if two columns have the
+    same name."""
     text = head.decode("utf-8-sig", errors="replace").strip("\r\n")
     if not text.strip():
-        return []
+        raise ValueError("the first line is empty, and does not name the columns")
     rows = list(csv.reader([text], delimiter=DELIMITERS[format], quoting=_QUOTING[format], strict=True))
     names = [name_of(value.strip()) for value in rows[0]]
     twice = {name for name in names if names.count(name) > 1}

@@ -281,6 +281,8 @@ class _Graph:
             if isinstance(value, ox.Literal):
                 return value.value
             about = self._about.get(value, {}) if isinstance(value, Subject) else {}
+            if about:
+                self._allow(self._node(value, node), "root", "path")
             paths = about.get(f"{RML}path", [])
             return _value(paths[0]) if paths else _shown(value)
         return "no source"

@@ -390,6 +390,7 @@ def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping |
     """The mapping of a stream; ConfigError if it is wrong, or if it does not go with `time`."""
     from rheos.mapping import Mapping
     from rheos.sources.decoding import Decoding
+    from rheos.sources.receivers.opening import RECEIVERS
 
     if given.mapping is None and given.time is None:
         return None
@@ -401,6 +402,9 @@ def _mapping(given: StreamTable, place: Place, folder: Path | None) -> Mapping |
         decoding.decoder()
         if given.push and decoding.clock.kind == "message":
             raise RheosError("what is pushed has no time of its own: say field:NAME, property:IRI or arrival")
+        receiver = RECEIVERS.get((given.source or "").partition("://")[0].lower())
+        if receiver is not None:
+            receiver.check_clock(decoding.clock, given.source or "")
     except RheosError as error:
         raise place.error(f"mapping: {error}" if given.mapping else f"time: {error}") from error
     return mapping

@@ -20,6 +20,7 @@ from rheos.sources.decoding import Decoder, Decoding, Messages, RdfDecoder
 from rheos.sources.documents import read_document
 from rheos.sources.lines import read_lines
 from rheos.sources.push import UNTIMED, PushLog, stands_for
+from rheos.sources.record_files import MEDIA_TYPES as RECORD_TYPES
 from rheos.sources.times import NEVER, Microseconds
 from rheos.store import formats
 from rheos.store.cutting import split_lines
@@ -33,14 +34,7 @@ MEDIA_TYPES: dict[str, ox.RdfFormat] = {
     "application/ld+json": formats.JSON_LD,
 }
 
-# Media types of records, from which a mapping makes elements.
-RECORD_TYPES: dict[str, str] = {
-    "application/json": "json",
-    "application/x-ndjson": "ndjson",
-    "application/jsonl": "ndjson",
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv",
-}
+# Of records a mapping makes elements.
 ALL_TYPES = (*MEDIA_TYPES, *RECORD_TYPES)
 
 _FIRST_BYTES, _FIRST_LINES = 1 << 16, 100  # these show whether a body has quads

@@ -48,7 +48,7 @@ class KafkaSink(Sink):
         self._topic = address.path.strip("/")
         if not self._topic or "/" in self._topic:
             raise RheosError(f"kafka://{self._servers}{address.path}: expected kafka://host:port/topic")
-        if address.query:
+        if address.query or address.fragment:
             raise RheosError(f"kafka://{self._servers}/{self._topic}: options do not stand in the address")
         self._lines = Lines(options.get("format", "ndjson"))
         self._key = options.get("key", "").removeprefix("?") or None

@@ -38,10 +38,11 @@ class MqttSink(Sink):
             raise MissingExtra("mqtt:// needs the package paho-mqtt", "mqtt") from None
         self._address = address
         self._topic = address.path.removeprefix("/")
-        if not self._topic or any(mark in self._topic for mark in "+#"):
-            raise RheosError(
-                f"mqtt://{address.host}:{address.port}{address.path}: answers go to a topic without + and #"
-            )
+        url = f"{address.scheme}://{address.host}:{address.port}{address.path}"
+        if not self._topic or address.fragment or any(mark in self._topic for mark in "+#"):
+            raise RheosError(f"{url}: answers go to a topic without + and #")
+        if address.query:
+            raise RheosError(f"{url}: options do not stand in the address")
         self._lines = Lines(options.get("format", "ndjson"))
         self._options = options
         if options.get("version", "5") not in ("5", "3.1.1"):

@@ -34,13 +34,14 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What sinks need from their engine. `session` gives the Spark session. `push` adds elements to a push
-    stream, and raises an error if there is no such stream. With `append`, as in a server, existing files are
-    continued; without it, a run begins them anew."""
+    stream; it and `find` raise an error if there is no such stream. With `append`, as in a server, existing
+    files are continued; without it, a run begins them anew."""
 
     session: Callable[[], SparkSession]
     push: Callable[[str, pa.Table], None]
     allowed: Allowed
     append: bool = False
+    find: Callable[[str], object] = lambda name: None
 
 
 Opener = Callable[[SinkSpec, Surroundings], Sink]
@@ -85,7 +86,7 @@ def _iceberg(spec: SinkSpec, around: Surroundings) -> Sink:
 def _stream(spec: SinkSpec, around: Surroundings) -> Sink:
     from rheos.sinks.streams import StreamSink
 
-    return StreamSink(_rest(spec.to), around.push)
+    return StreamSink(_rest(spec.to), around.push, around.find)
 
 
 def _file(spec: SinkSpec, around: Surroundings) -> Sink:

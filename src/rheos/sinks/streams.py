@@ -19,9 +19,12 @@ from rheos.sinks.base import Batch, Sink, Taken
 class StreamSink(Sink):
     """A push stream, by its IRI. A process that is killed may add the elements of its last batch twice."""
 
-    def __init__(self, iri: str, push: Callable[[str, pa.Table], None]) -> None:
+    def __init__(
+        self, iri: str, push: Callable[[str, pa.Table], None], find: Callable[[str], object]
+    ) -> None:
         self._iri = iri
         self._push = push
+        self._find = find
 
     def check(self, query: QueryInfo) -> None:
         if not query.is_graph:
@@ -29,6 +32,7 @@ class StreamSink(Sink):
                 f"{query.name} is of the form {query.kind.upper()}, and a stream needs triples, as CONSTRUCT "
                 "and DESCRIBE make them"
             )
+        self._find(self._iri)
 
     def take(self, batch: Batch, taken: Taken) -> None:
         query, table = batch.query, batch.table

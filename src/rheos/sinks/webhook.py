@@ -14,6 +14,7 @@ receiver that notes the keys that it has seen gets every answer exactly once.
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import quote
@@ -31,7 +32,7 @@ _SHOWN = 200  # characters of a refusal that an error shows at most
 class Webhook(Sink):
     """A receiver of POST requests. Redirections are not followed: they could lead to any address."""
 
-    OPTIONS = ("authorization", "size")
+    OPTIONS = ("authorization", "size", "ca")
 
     def __init__(self, address: Address, options: Mapping[str, str]) -> None:
         self._address = address
@@ -43,11 +44,18 @@ class Webhook(Sink):
         if not (size.isascii() and size.isdecimal() and int(size)):
             raise RheosError(f"size is how many answers a request has, not {size!r}")
         self._size = int(size)
+        self._ca = options.get("ca")
+        if self._ca is not None and address.scheme != "https":
+            raise RheosError("the option ca is for https://")
         self._connection: HTTPConnection | None = None
 
     def open(self, run: str, query: str, notes: Notes) -> None:
-        kind = HTTPSConnection if self._address.scheme == "https" else HTTPConnection
-        self._connection = kind(self._address.host, self._address.port, timeout=TIMEOUT)
+        host, port = self._address.host, self._address.port
+        if self._address.scheme == "https":
+            context = ssl.create_default_context(cafile=self._ca)
+            self._connection = HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
+        else:
+            self._connection = HTTPConnection(host, port, timeout=TIMEOUT)
 
     def take(self, batch: Batch, taken: Taken) -> None:
         for start, table in batch.pieces(self._size):
@@ -66,9 +74,9 @@ class Webhook(Sink):
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
         try:
-            self._connection.request("POST", filled(self._target, batch.query.name, ""), body, headers)
-            response = self._connection.getresponse()
-            told = response.read(1 << 16)
+            response, told = self._exchange(
+                self._connection, filled(self._target, batch.query.name, ""), body, headers
+            )
         except (HTTPException, OSError) as error:
             raise Unreachable(str(error) or type(error).__name__) from error
         if not 200 <= response.status < 300:
@@ -76,9 +84,34 @@ class Webhook(Sink):
             reason = f"it answers {response.status} {response.reason}{': ' if text else ''}{text}"
             raise Unreachable(reason, retry_after(response))
 
+    def _exchange(
+        self, connection: HTTPConnection, target: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
+        """The response to a request, and its body. A receiver may have closed the connection after the last
+        request, without anything being wrong: then the request is repeated once on a new one. Its key makes
+        that safe."""
+        reused = connection.sock is not None
+        try:
+            return _sent(connection, target, body, headers)
+        except TimeoutError:
+            raise
+        except (HTTPException, OSError):
+            if not reused:
+                raise
+        connection.close()
+        return _sent(connection, target, body, headers)
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+def _sent(
+    connection: HTTPConnection, target: str, body: bytes, headers: Mapping[str, str]
+) -> tuple[HTTPResponse, bytes]:
+    connection.request("POST", target, body, dict(headers))
+    response = connection.getresponse()
+    return response, response.read(1 << 16)
 
 
 def retry_after(response: HTTPResponse) -> float:

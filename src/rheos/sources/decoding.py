@@ -1,8 +1,9 @@
 """Decoders: messages of a stream come in (from Kafka, MQTT or a WebSocket), a chunk of elements goes out.
 
 A payload is RDF, unless the stream has a mapping: lines as in a stream file, or TriG, JSON-LD or N-Quads with
-the time of each graph. Every message is decoded by itself: the same label of a blank node in another message
-is another node, and a message that cannot be read becomes a dead letter without effect on the others.
+the time of each graph. If the time comes from outside, the triples of a message that are in no named graph
+are one graph, in every format. Every message is decoded by itself: the same label of a blank node in another
+message is another node, and a message that cannot be read becomes a dead letter without effect on the others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rheos.errors import RheosError
 from rheos.sources.chunks import ELEMENTS, BadLine, Chunk, no_elements
 from rheos.sources.clocks import OWN, Clock, clock
 from rheos.sources.documents import is_document, read_document
+from rheos.sources.graphs import marked
 from rheos.sources.lines import read_lines
 from rheos.sources.times import Microseconds
 from rheos.store import formats
@@ -247,6 +249,9 @@ class RdfDecoder(Decoder):
             columns[name] = apart(columns[name], messages.lines[owners], blank_prefix)
         if moments is not None:
             columns["start"] = columns["time"] = pa.array(moments[owners])
+            if len(owners) > 1 and (owners[1:] == owners[:-1]).any():
+                # Lines that share the time of their message are one graph, as in any other format.
+                columns["graph"] = marked([None], owners)
         columns["line"] = pa.array(messages.lines[owners])
         bad = tuple(
             replace(item, line=int(messages.lines[message]))

@@ -142,8 +142,10 @@ def _times(
         except ValueError as error:
             bad.append(BadLine(0, str(quad), str(error)))
             continue
-        names[quad.subject] = time
         without_zone += not zoned
+        if names.setdefault(quad.subject, time) != time and quad.subject in graphs:
+            bad.append(BadLine(0, str(quad), f"its graph has more than one {_name(clock)}"))
+            spoiled.add(quad.subject)
         if clock.kind != "property" or quad.subject in graphs:
             continue
         if insides.setdefault(quad.graph_name, time) != time:

@@ -1,8 +1,9 @@
 """A Spark streaming DataFrame as a stream: rows with subject, predicate, object, time come in, chunks go out.
 
 Terms are N-Triples (`<http://ex/a>`, `"text"@en`, `_:b`); an absolute IRI without its brackets is understood,
-and an object that is a number or a truth value becomes a literal. `time` is a timestamp or the text of an
-xsd:dateTime; with a column `end` the element has an interval. Rows are checked like the lines of a file.
+and an object that is a number, a truth value, a date or a timestamp becomes a literal of that type. `time` is
+a timestamp or the text of an xsd:dateTime; with a column `end` the element has an interval. Rows are checked
+like the lines of a file.
 With a mapping a row is a record: it may have any columns, and Spark writes them as JSON for the mapping.
 
 A column `partition` (a whole number, as Kafka's source has it) says which partition of the stream a row
@@ -79,8 +80,30 @@ def checked(frame: DataFrame, stream: str, blank_prefix: str, decoding: Decoding
         )
     if not frame.isStreaming:
         raise RheosError("this DataFrame is not a stream: make it with spark.readStream")
+    if decoder is None:
+        _check_types(frame)
     partition(frame)  # raises an error if the column does not have whole numbers
     return Frame(frame, stream, blank_prefix, decoder)
+
+
+def _check_types(frame: DataFrame) -> None:
+    """Raise RheosError if a column has a type of which no term, or no time, can be made."""
+    from pyspark.sql import types
+
+    text = (types.StringType, types.CharType, types.VarcharType)
+    moments = (types.TimestampType, types.TimestampNTZType)
+    literals = (types.NumericType, types.BooleanType, types.DateType, *moments)
+    known: dict[str, tuple[str, tuple[type, ...]]] = {
+        "subject": ("texts", text),
+        "predicate": ("texts", text),
+        "object": ("texts, numbers, truth values, dates or timestamps", (*text, *literals)),
+        "time": ("timestamps or texts", (*text, *moments)),
+        "end": ("timestamps or texts", (*text, *moments)),
+    }
+    for name, (expected, allowed) in known.items():
+        if name in frame.columns and not isinstance(frame.schema[name].dataType, allowed):
+            found = frame.schema[name].dataType.simpleString()
+            raise RheosError(f"the column {name} of a DataFrame that is a stream has {expected}, not {found}")
 
 
 def partition(frame: DataFrame) -> Column:
@@ -161,19 +184,50 @@ def term(column: pa.Array) -> pa.Array:
         wrapped = pc.binary_join_element_wise("<", plain, ">", "")
         safe = pc.replace_substring_regex(plain, r"[\r\n]+", r" ")
         return pc.if_else(bare, wrapped, safe)
-    datatype = (
-        "boolean" if pa.types.is_boolean(kind) else "integer" if pa.types.is_integer(kind) else "double"
-    )
+    if pa.types.is_date(kind):
+        return _literal(column.cast(pa.string()), "date")
+    if pa.types.is_timestamp(kind):
+        return _literal(_short(_utc(column)), "dateTime")
     if pa.types.is_decimal(kind):
-        datatype = "decimal"
-    return pc.binary_join_element_wise('"', column.cast(pa.string()), f'"^^<{XSD}{datatype}>', "")
+        return _literal(_plain_decimals(column), "decimal")
+    if pa.types.is_boolean(kind):
+        return _literal(column.cast(pa.string()), "boolean")
+    if pa.types.is_integer(kind):
+        return _literal(column.cast(pa.string()), "integer")
+    text = column.cast(pa.string())
+    for name, spelled in (("inf", "INF"), ("-inf", "-INF"), ("nan", "NaN")):
+        text = pc.if_else(pc.equal(text, name), spelled, text)
+    return _literal(text, "double")
+
+
+def _literal(text: pa.Array, datatype: str) -> pa.Array:
+    return pc.binary_join_element_wise('"', text, f'"^^<{XSD}{datatype}>', "")
+
+
+def _plain_decimals(column: pa.Array) -> pa.Array:
+    """Decimals as text without an exponent, which xsd:decimal does not have."""
+    text = column.cast(pa.string())
+    if not pc.any(pc.match_substring(text, "E")).as_py():
+        return text
+    return pa.array([None if value is None else f"{value:f}" for value in column.to_pylist()], pa.string())
+
+
+def _utc(column: pa.Array) -> pa.Array:
+    """Spark's timestamps are points in time; a type without a zone is taken as UTC."""
+    return pc.strftime(column.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
+
+
+def _short(text: pa.Array) -> pa.Array:
+    """Times without zeros at their end, so that equal times are equal terms."""
+    return pc.replace_substring_regex(
+        pc.replace_substring_regex(text, r"(\.[0-9]*?)0+Z$", r"\1Z"), r"\.Z$", "Z"
+    )
 
 
 def moment(column: pa.Array) -> pa.Array:
     suffix = f'"^^<{XSD}dateTime>'
     if pa.types.is_timestamp(column.type):
-        # Spark's timestamps are points in time; a type without a zone is taken as UTC.
-        text = pc.strftime(column.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
+        text = _utc(column)
     else:
         text = pc.replace_substring_regex(column.cast(pa.string()), r"[\r\n\"]+", " ")
         literal = pc.match_substring(column.cast(pa.string()), '"^^<')

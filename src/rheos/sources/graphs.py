@@ -39,6 +39,20 @@ def opening(graph: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
     return found
 
 
+def some(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    """Some of the elements of a batch. What is left of a graph is still a graph of its own."""
+    chosen = batch.filter(pa.array(kept))
+    first = opening(batch.column("graph"))
+    if first is None or not chosen.num_rows:
+        return chosen
+    number = np.cumsum(first)[kept]  # of the graph that each element came in
+    opens = np.append(True, number[1:] != number[:-1])
+    graph = chosen.column("graph")
+    marks = pc.if_else(pa.array(opens), FIRST, OTHER)
+    graph = pc.binary_join_element_wise(marks, pc.utf8_slice_codeunits(graph, 1), "")
+    return chosen.set_column(batch.schema.get_field_index("graph"), batch.schema.field("graph"), graph)
+
+
 def names_of(graph: pa.ChunkedArray) -> pa.ChunkedArray:
     """The name of each triple's graph; NULL where the graph has no name."""
     names = pc.utf8_slice_codeunits(graph, 1)

@@ -115,7 +115,7 @@ def open_topic(
     `sasl.jaas.config`, …). Secrets belong there, because the URL is shown in logs."""
     address = (allowed or Allowed()).check(url)
     topic = address.path.removeprefix("/")
-    if not _TOPIC.fullmatch(topic):
+    if not _TOPIC.fullmatch(topic) or address.fragment:
         raise LoadError("expected kafka://host:port/topic, with one topic", url)
     given = _parameters(address.query, url)
     bounded = given.pop("endingOffsets", None) is not None

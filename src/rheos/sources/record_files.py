@@ -21,6 +21,13 @@ from rheos.sources.lines import CHUNK_BYTES
 from rheos.store.cutting import split_lines
 
 EXTENSIONS = {".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "tsv"}
+MEDIA_TYPES = {
+    "application/json": "json",
+    "application/x-ndjson": "ndjson",
+    "application/jsonl": "ndjson",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+}
 _TABLES = ("csv", "tsv")
 
 

@@ -104,15 +104,23 @@ def session_moves_sql(number: int, sessions: str) -> str:
 def session_window_sql(sessions: str, elements: str, moves: str, more: Sequence[str] = ()) -> str:
     """The rows of a window on sessions: each holds only at the instant of its session.
 
-    If the same triple comes several times in a session, only the last one is a row.
+    If the same triple comes several times in a session, only the last one is a row. The next element with the
+    same triple does not tell: what elements of several subjects entail may be the same, and with PER SUBJECT
+    the next one may be in another session. Elements that are never compared have no next one.
     """
-    columns = [f"e.{name}" for name in (*more, *COLUMNS)]
+    kept = (*more, *COLUMNS)
+    triple = ", ".join(f"e.{name}" for name in (*more, "s", "p", "o"))
+    columns = [f"e.{name}" for name in (*kept, "next_place")]
     columns += [f"m.instant AS {INTERVAL[0]}", f"m.instant + 1 AS {INTERVAL[1]}"]
+    # One element may entail the same triple twice; the last of these is the one without a next one.
+    last_first = "e.place DESC, e.next_place DESC NULLS FIRST"
+    columns.append(f"row_number() OVER (PARTITION BY x.session, {triple} ORDER BY {last_first}) AS later")
     source = (
         f"{elements} AS e JOIN {sessions} AS x ON x.place = e.place JOIN {moves} AS m ON m.ending = x.session"
     )
-    source += f" LEFT JOIN {sessions} AS n ON n.place = e.next_place"
-    return select(columns, source, ["n.session IS DISTINCT FROM x.session"])
+    return select(
+        [*kept, *INTERVAL], nested(select(columns, source), "e"), ["next_place IS NULL OR later = 1"]
+    )
 
 
 def window_sql(window: Window, elements: str, moves: str | None = None, more: Sequence[str] = ()) -> str:

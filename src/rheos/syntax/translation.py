@@ -247,6 +247,12 @@ class Translation:
             spelled(clause.iri): (clause.iri, name)
             for clause, name in zip(self.source.streams, self.names, strict=True)
         }
+        all_named = [spelled(clause.iri) for clause in self.source.streams]
+        meant = all_named if isinstance(graph.name, ast.Var) else [spelled(graph.name)]
+        for iri in meant:
+            if all_named.count(iri) > 1:
+                message = f"GRAPH on <{iri}>, the union of several windows, cannot be said in RSP-QL"
+                raise Fault(message, where)
         if not isinstance(graph.name, ast.Var):
             if spelled(graph.name) not in named:
                 return replace(graph, pattern=inner)

@@ -100,7 +100,7 @@ class Streaming:
         self._drain = drain
         self.sinks = Sinks(
             lambda: self.location.store,
-            Surroundings(session, self._push, allowed, append=hosting is not None),
+            Surroundings(session, self._push, allowed, hosting is not None, self._log_of),
             warn=self._warn,
             fail=self.registry.fail,
         )
@@ -190,11 +190,15 @@ class Streaming:
         self.logs.pop(term, None)
         self.registry.sources.discard(term)
 
-    def _push(self, name: str, elements: pa.Table) -> None:
-        """Add elements to a push stream."""
+    def _log_of(self, name: str) -> PushLog:
         log = self.logs.get(iri(absolute(name)))
         if log is None:
             raise RheosError(f"there is no push stream {name}")
+        return log
+
+    def _push(self, name: str, elements: pa.Table) -> None:
+        """Add elements to a push stream."""
+        log = self._log_of(name)
         known = {name: elements.column(name) for name in ELEMENTS.names if name not in ("line", "graph")}
         columns = [known.get(field.name, pa.nulls(len(elements), field.type)) for field in ELEMENTS]
         chunks = pa.table(columns, names=ELEMENTS.names).cast(ELEMENTS).combine_chunks().to_batches()

@@ -51,6 +51,12 @@ def typed(rows: pa.Table, times: Sequence[str], columns: Sequence[str], *, asks:
     )
 
 
+def without_pushdown(disabled: str) -> str:
+    """The setting with one more disabled optimizer: with it, a join can push a filter down to the scan of its
+    other side that Arrow scans do not support."""
+    return f"'{','.join(filter(None, (disabled, 'join_filter_pushdown')))}'"
+
+
 class Database:
     """A cursor of a DuckDB database. Temporary tables and views are gone when the cursor is closed.
 
@@ -70,7 +76,18 @@ class Database:
         self._there: dict[str, pa.Table | str] = {}  # the tables, and texts of views, that the cursor has
 
     def make(self, name: str, sql: str) -> None:
-        self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+        statement = f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}"
+        try:
+            self.run(statement)
+        except EvaluationError as error:
+            if UNKNOWN_FILTER not in str(error):
+                raise
+            known = self.run("SELECT current_setting('disabled_optimizers')").fetchall()[0][0] or ""
+            self.run(f"SET disabled_optimizers = {without_pushdown(known)}")
+            try:
+                self.run(statement)
+            finally:
+                self.run(f"SET disabled_optimizers = '{known}'")
         self._made.add(name)
 
     def view(self, name: str, sql: str) -> None:
@@ -138,9 +155,7 @@ class Database:
         except EvaluationError as error:
             if UNKNOWN_FILTER not in str(error):
                 raise
-        # A join can push a filter down to the scan of its other side that Arrow scans do not support.
-        known = settings.get("disabled_optimizers", "''").strip("'")
-        without = f"'{','.join(filter(None, (known, 'join_filter_pushdown')))}'"
+        without = without_pushdown(settings.get("disabled_optimizers", "''").strip("'"))
         return self.ask(sql, {**settings, "disabled_optimizers": without})
 
     @contextmanager

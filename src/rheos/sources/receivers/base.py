@@ -13,13 +13,14 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from rheos.addresses import Address, Allowed
 from rheos.errors import RheosError
 from rheos.sources.chunks import Chunk
+from rheos.sources.clocks import OWN, Clock
 from rheos.sources.decoding import Decoder, Messages
 from rheos.sources.push import Note, PushLog
 
@@ -51,6 +52,8 @@ class Receiver(ABC):
     """One connection. `url` is as the user wrote it; it has no secrets. `prefix` is the prefix for the blank
     nodes of the stream."""
 
+    TIMED: ClassVar[bool] = False  # whether messages have a timestamp of their own
+
     def __init__(
         self,
         url: str,
@@ -67,6 +70,7 @@ class Receiver(ABC):
         for name in self.options:
             if name not in known:
                 raise RheosError(f"{url}: unknown option {name!r}: there is {', '.join(sorted(known))}")
+        self.check_clock(getattr(decoder, "clock", OWN), url)
         self.address = self.parsed(allowed or Allowed())
         # Without a list of allowed places, only the place that the user names is allowed.
         listed = allowed is not None and allowed.places is not None
@@ -78,6 +82,14 @@ class Receiver(ABC):
         self._failures = 0
         self._failed_in_a_row = 0
         self._clock = 0
+
+    @classmethod
+    def check_clock(cls, clock: Clock, url: str) -> None:
+        """Refuse a clock that can never give a time."""
+        if clock.kind == "message" and not cls.TIMED:
+            raise RheosError(
+                f"{url}: its messages have no time of their own: say field:NAME, property:IRI or arrival"
+            )
 
     # --- what subclasses define --------------------------------------------------------------------
 
@@ -157,13 +169,16 @@ class Receiver(ABC):
         while self.log.backlog > BACKLOG and not self.stopping:
             self.pause(_LOOK)
 
-    def decoded(self, messages: Sequence[Message], blank_prefix: str | None = None) -> Chunk:
+    def decoded(
+        self, messages: Sequence[Message], blank_prefix: str | None = None, decoder: Decoder | None = None
+    ) -> Chunk:
         """The elements of messages. The same label of a blank node stands for another node in another message
-        and, unless the prefix is given, in another call."""
+        and, unless the prefix is given, in another call. The decoder is that of the stream, unless another is
+        given."""
         # The clock must not go back, or elements that came at the same moment would be late.
         self._clock = max(self._clock, time.time_ns() // 1000)
         arrival = pa.array([self._clock] * len(messages), pa.int64())
-        return self.decoder.decode(
+        return (decoder or self.decoder).decode(
             Messages.of(
                 pa.array([message.payload for message in messages], pa.binary()),
                 topic=pa.array([message.topic for message in messages], pa.string()),

@@ -6,6 +6,11 @@ The broker keeps the session while nobody is connected, under a name that stands
 message is acknowledged when it is on the disk. If the broker has not seen the acknowledgement and delivers
 the message again, the message is recognised by its number and content, and not taken twice. A mapping can
 read the levels of the topic.
+
+A session that is still there may lack the subscription: the broker refused it, or the connection broke too
+early. So MQTT 5 subscribes at every connection, and asks for retained messages only where the subscription is
+new (section 3.8.3.1). MQTT 3.1.1 cannot ask that, and a second subscription would bring these messages again;
+there the note tells whether the broker has acknowledged the subscription.
 """
 
 from __future__ import annotations
@@ -65,6 +70,8 @@ class Mqtt(Receiver):
         self._stored: OrderedDict[int, str] = OrderedDict(
             (int(number), content) for number, content in note.get("stored", ())
         )
+        self._subscribed: str | None = note.get("subscribed")
+        self._noted = self._subscribed
         if "client" not in note:
             self.take([], self._note())  # the name is in the log before the broker gets it
         client = self._client()
@@ -83,12 +90,16 @@ class Mqtt(Receiver):
             client.loop_misc()
 
     def _note(self) -> dict[str, Any]:
-        return {"client": self._name, "stored": list(self._stored.items())}
+        self._noted = self._subscribed
+        note = {"client": self._name, "stored": list(self._stored.items())}
+        return note if self._subscribed is None else {**note, "subscribed": self._subscribed}
 
     def _store(self, client: Any) -> None:
         """Write the messages that have come to the log, and then acknowledge them."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
+            if self._noted != self._subscribed:
+                self.take([], self._note())
             return
         new = []
         for message in waiting:
@@ -101,7 +112,7 @@ class Mqtt(Receiver):
                 self._stored.move_to_end(message.mid)
         while len(self._stored) > 2 * _UNDER_WAY:
             self._stored.popitem(last=False)
-        if new:
+        if new or self._noted != self._subscribed:
             self.take(new, self._note())
         for message in waiting:
             client.ack(message.mid, message.qos)
@@ -155,16 +166,25 @@ class Mqtt(Receiver):
         if reason.is_failure:
             hint = "; ?version=3.1.1 asks for that" if "rotocol" in str(reason) else ""
             self._fault = f"the broker refused the connection: {reason}{hint}"
-        elif flags.session_present:
-            self.up()  # the subscription still holds; a new one would bring retained messages again
+        elif self.version == "5":
+            options = _paho().SubscribeOptions
+            retained = options.RETAIN_SEND_IF_NEW_SUB
+            client.subscribe(self.filter, options=options(qos=1, retainHandling=retained))
+        elif flags.session_present and self._subscribed == self.filter:
+            self.up()
         else:
+            self._subscribed = None
+            if self._noted is not None:
+                self.take([], self._note())  # before the broker may refuse it
             client.subscribe(self.filter, qos=1)
 
     def _on_subscribe(self, _client: Any, _data: Any, _mid: Any, reasons: Any, _properties: Any) -> None:
         refused = [reason for reason in reasons if reason.is_failure]
         if refused:
+            self._subscribed = None
             self._fault = f"the broker refused the subscription to {self.filter}: {refused[0]}"
         else:
+            self._subscribed = self.filter
             self.up()
 
 

@@ -4,7 +4,8 @@
 
 Servers that know ETag or Last-Modified are only asked whether the answer has changed. New elements are those
 that were not in the answer before, so a document that grows, or that shows the last hour, brings no element
-twice. A blank node counts as the same one if it has the same label.
+twice. A blank node counts as the same one if it has the same label. The format of records is that of the
+Content-Type or of the end of the URL; where neither says it, the content shows it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import os
 import time
 from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,13 @@ import pyarrow as pa
 from rheos import durations
 from rheos.addresses import Address, Allowed
 from rheos.errors import LoadError
-from rheos.sources.chunks import ELEMENTS
+from rheos.sources.chunks import ELEMENTS, Chunk
+from rheos.sources.decoding import RdfDecoder
+from rheos.sources.graphs import some
 from rheos.sources.receivers import http
 from rheos.sources.receivers.base import Message, Receiver
+from rheos.sources.record_files import EXTENSIONS, MEDIA_TYPES
+from rheos.store.cutting import split_lines
 
 SCHEMES = ("poll+http", "poll+https")
 _EVERY = 60_000_000  # microseconds
@@ -40,6 +45,8 @@ Digests = npt.NDArray[np.uint64]
 
 class Poll(Receiver):
     """The new elements of a URL that is asked again and again."""
+
+    TIMED = True  # Last-Modified
 
     @classmethod
     def known_options(cls) -> Collection[str]:
@@ -94,11 +101,24 @@ class Poll(Receiver):
         if len(body) > _LARGEST:
             raise ConnectionError(f"the answer has more than {_LARGEST >> 20} MiB")
         modified = response.headers.get("Last-Modified")
-        self._new(Message(body, time=_moment(modified)), note, response.headers.get("ETag"), modified)
+        format = self._format(response.headers.get_content_type(), exchange.url)
+        chunk = self._read(body, format, _moment(modified))
+        self._new(chunk, note, response.headers.get("ETag"), modified)
 
-    def _new(self, message: Message, note: Mapping[str, Any], etag: str | None, modified: str | None) -> None:
+    def _format(self, media: str, url: str) -> str | None:
+        """The format of records, as the server or else the end of the URL says it."""
+        if isinstance(self.decoder, RdfDecoder):
+            return None
+        name = PurePosixPath(urlsplit(url).path.lower())
+        return MEDIA_TYPES.get(media) or EXTENSIONS.get(name.suffix)
+
+    def _read(self, body: bytes, format: str | None, moment: int | None) -> Chunk:
+        decoder = self.decoder if format is None else self.decoder.reading(format)
+        bodies = split_lines(body).cast(pa.binary()).to_pylist() if format == "ndjson" else [body]
+        return self.decoded([Message(part, time=moment) for part in bodies], self.prefix, decoder)
+
+    def _new(self, chunk: Chunk, note: Mapping[str, Any], etag: str | None, modified: str | None) -> None:
         """Take the elements that were not in the answer before."""
-        chunk = self.decoded([message], self.prefix)
         columns = ["s", "p", "o"] if self.decoder_is_outside else ["s", "p", "o", "start", "time"]
         found = digests(chunk.elements, columns)
         before = self._known(note.get("answer"))
@@ -107,7 +127,7 @@ class Poll(Receiver):
         self._keep(answer, found)
         bad = [item for item in chunk.bad if item.reason not in note.get("bad", ())]
         now = {"answer": answer, "etag": etag, "modified": modified, "bad": [b.reason for b in chunk.bad]}
-        self.log.append(chunk.elements.filter(pa.array(new)), bad=bad, note=now)
+        self.log.append(some(chunk.elements, new), bad=bad, note=now)
         for path in self.log.folder.glob(f"{_KNOWN}-*"):
             if path.name != f"{_KNOWN}-{answer}":
                 path.unlink(missing_ok=True)
