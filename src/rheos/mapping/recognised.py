@@ -58,7 +58,7 @@ class RecognisingDecoder(Decoder):
     def _kinds(self, messages: Messages) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         """The kind of each payload: `json`, `ndjson` or `table`."""
         kinds = np.full(len(messages), "json" if self.json else "table", "U6")
-        if not self.json:
+        if not self.json or not pc.any(pc.match_substring(messages.payload, "\n")).as_py():
             return kinds
         several = np.flatnonzero(_matches(messages.payload, _SEVERAL_LINES))
         if not len(several):
