@@ -13,8 +13,8 @@ from tests.cli.command import rheos
 from tests.cli.test_run_kafka import PATIENCE, Run, by_instant, expected
 from tests.runtime.streams import line
 from tests.services.mosquitto import Mosquitto
+from tests.sources.receiving import publishing
 from tests.sources.test_kafka import STREAM, readings
-from tests.sources.test_receivers import publishing
 
 
 def test_options_are_read_from_a_file_and_never_repeated(tmp_path: Path) -> None:

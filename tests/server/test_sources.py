@@ -22,7 +22,7 @@ from tests.services.kafka import Kafka, new_broker
 from tests.services.mosquitto import Mosquitto
 from tests.services.processes import HOST, free_port
 from tests.services.web import Headers, Reply, web
-from tests.sources.test_receivers import publishing
+from tests.sources.receiving import publishing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
