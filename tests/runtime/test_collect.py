@@ -76,7 +76,7 @@ class Shards:
         for number, database in enumerate(self.databases):
             control = replace(self.control, stopped=(stopped or {}).get(number, {}))
             self.caches[number].begin(f"{self.runs}", {query.name for query in plan.queries})
-            share = Share(number, SHARDS, incremental=True, by=control.shard_by)
+            share = Share(number, SHARDS, always=True, by=control.shard_by)
             buffers = {name: load(found, self.store) for name, found in control.segments.items()}
             outcome = evaluate(
                 plan.groups[0],
