@@ -57,7 +57,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip("Spark needs Java 17 or 21, and there is none here")
     from pyspark.sql import SparkSession
 
-    from rheos.execute.session import light_spark_home
+    from rheos.execute.session import end_jvm, light_spark_home
+
+    # One that an engine of an earlier test has left is without the connector for Kafka.
+    end_jvm()
 
     # A source of streams in Python runs on the interpreter that the JVM finds in its environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -14,6 +14,7 @@ import pytest
 from rheos.errors import EnvironmentFault
 from rheos.execute import session
 from rheos.spark import SQL_SETTINGS, adopt, map_in_arrow
+from tests.services import artifacts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,6 +121,39 @@ def test_an_own_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> No
         [sys.executable, "-c", OWN], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("[]\n", "", 0)
+
+
+AGAIN = """
+from rheos.execute import session
+from rheos.sources.kafka import check_connector
+
+plain = session.start()
+assert plain.range(3).count() == 3
+session.stop(plain)
+with_connector = session.start(kafka=True)
+check_connector(with_connector)
+jvm = with_connector.sparkContext._jvm
+session.stop(with_connector)
+again = session.start(kafka=True)
+check_connector(again)
+assert again.range(3).count() == 3
+assert again.sparkContext._jvm is jvm
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_a_spark_without_the_connector_for_kafka_can_be_followed_by_one_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    try:
+        monkeypatch.setenv(session.KAFKA_JARS, artifacts.connector().folder)
+    except artifacts.Missing as missing:
+        pytest.skip(str(missing))
+    done = subprocess.run(
+        [sys.executable, "-c", AGAIN], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
 def test_where_java_is_missing_the_message_says_how_to_get_it(

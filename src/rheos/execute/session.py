@@ -96,6 +96,8 @@ KAFKA_HINT = f"or {KAFKA_JARS} names a folder with its jars"
 _lock = threading.Lock()
 _own: SparkContext | None = None
 _users = 0
+# The gateway to the JVM that was launched with the connector for Kafka on its class path.
+_with_kafka: Any = None
 
 
 def start(cores: int | None = None, *, quick: bool = False, kafka: bool = False) -> SparkSession:
@@ -132,6 +134,20 @@ def stop(spark: SparkSession) -> None:
         if _users <= 0:
             _own.stop()
             _own = None
+
+
+def end_jvm() -> None:
+    """End the JVM of a Spark that was stopped, so that the next one starts with a class path of its own."""
+    from pyspark import SparkContext
+
+    gateway, process = SparkContext._gateway, getattr(SparkContext._gateway, "proc", None)
+    if gateway is None or SparkContext._active_spark_context is not None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    if process is not None:
+        process.stdin.close()  # the JVM ends when nobody can write to it any more
+        process.wait()
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -242,6 +258,7 @@ def kafka_settings() -> dict[str, str]:
 
 
 def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
+    global _with_kafka
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -275,10 +292,12 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
             ]
         ),
     }
+    # The JVM of a Spark that was stopped before is used again, if it has what is needed.
+    if kafka and SparkContext._gateway is not _with_kafka:
+        end_jvm()
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
     try:
-        # The JVM of a Spark that was stopped before is used again.
         gateway = SparkContext._gateway
         if gateway is None:
             # When Spark asks a streaming source for its offsets, it takes the interpreter from this variable.
@@ -286,6 +305,7 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
             with log.open("ab") as errors, light_spark_home(place or home):
                 streams = {"stderr": errors, "stdout": errors}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+            _with_kafka = gateway if kafka else None
         context = SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, OSError) as error:
         if kafka and "unresolved dependency" in log.read_text(errors="replace"):
