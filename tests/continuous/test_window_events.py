@@ -81,7 +81,7 @@ def answers(case: Case, where: Group, columns: Any, after: int, until: int) -> l
     for moment in moments(case, after, until):
         windows = [held(case, number, moment) for number in range(2)]
         data = {
-            window.name or "": merged(elements)
+            window.name or "": merged(case, elements)
             for window, elements in zip(case.query.windows, windows, strict=True)
         }
         happened = [(*one.triples[0], one.start, one.time) for one in windows[0] if isinstance(one, Event)]

@@ -61,6 +61,11 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
+    # Without web pages, nobody looks at jobs that have ended. Spark keeps a thousand of them, with their plans.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "10",
     # Python workers are forked from a process that has already imported all modules that they need.
     "spark.python.daemon.module": "rheos.runtime.worker.daemon",
 }
