@@ -61,7 +61,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
-    # Without web pages, nobody looks at jobs that have ended. Spark keeps a thousand of them, with their plans.
+    # Nobody looks at jobs that have ended. Spark would keep a thousand of them, with their plans.
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",

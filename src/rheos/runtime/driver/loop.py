@@ -447,18 +447,24 @@ class Loop:
 
     def _heard(self, plan: Plan, reports: list[Report]) -> list[tuple[Handle, Report]]:
         """The reports with their handles, without those of queries that were stopped or replaced while the
-        batch ran."""
-        handles = self._handles(plan)
-        found = ((handles.get(report.query), report) for report in reports)
-        return [(handle, report) for handle, report in found if handle and self._is_current(handle)]
+        batch ran. They are in the order of registration, in which the answers of one instant are written: it
+        does not depend on the tasks that evaluated them."""
+        told = {report.query: report for report in reports}
+        return [
+            (handle, told[name])
+            for name, handle in self._handles(plan).items()
+            if name in told and self._is_current(handle)
+        ]
 
     def _handles(self, plan: Plan) -> dict[str, Handle]:
         """The handles of the queries in a plan that are still registered and were not replaced."""
-        known = dict(self.registry.handles)
+        planned = {query.name: query.info for query in plan.queries}
         # The operator of a query in the plan may be another object than that of the handle; `info` is the
         # same.
         return {
-            q.name: known[q.name] for q in plan.queries if q.name in known and known[q.name].info is q.info
+            name: handle
+            for name, handle in self.registry.handles.copy().items()
+            if planned.get(name) is handle.info
         }
 
     def _is_current(self, handle: Handle) -> bool:
