@@ -96,10 +96,16 @@ def test_a_spark_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 OWN = """
 import pathlib
+import signal
 from rheos.execute import session
 from rheos.spark import SQL_SETTINGS
 
+def interrupted(number, frame):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGINT, interrupted)
 first, second = session.start(), session.start()
+assert signal.getsignal(signal.SIGINT) is interrupted
 first.range(3).createOrReplaceTempView("numbers")
 assert not second.catalog.tableExists("numbers")
 session.stop(second)

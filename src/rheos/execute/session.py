@@ -11,6 +11,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import site
 import subprocess
 import sys
@@ -311,7 +312,8 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
                 streams = {"stderr": errors, "stdout": errors}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
             _with_kafka = gateway if kafka else None
-        context = SparkContext(conf=conf, gateway=gateway)
+        with _own_interrupts():
+            context = SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, OSError) as error:
         if kafka and "unresolved dependency" in log.read_text(errors="replace"):
             raise EnvironmentFault(
@@ -322,6 +324,19 @@ def _launch(cores: int, quick: bool, kafka: bool) -> SparkContext:
     # PySpark takes the interpreter of the workers from here, not from spark.pyspark.python.
     context.pythonExec = sys.executable
     return context
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep the handler that a command has set for Ctrl-C. That of PySpark asks the JVM to cancel jobs, also
+    when the interrupted code is just asking it something, and then an error is printed."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        main = threading.current_thread() is threading.main_thread()
+        if main and handler not in (None, signal.default_int_handler):
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -95,6 +95,8 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.finished = threading.Event()
+        self._over = threading.Event()  # finished, or Spark has ended the streaming query
+        self._until_read = False
         self.batches = 0
         self.run = new_run()
         self._watch = Watch(self.streams)
@@ -171,15 +173,11 @@ class Loop:
     def wait(self, timeout: float | None = None, *, until_read: bool = False) -> bool:
         """Wait until all streams have ended; True if they have. With `until_read`, a Spark DataFrame counts
         as ended when Spark finds no more rows in it."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self.finished.wait(_TICK):
-            query = self._query
-            if query is None or not query.isActive:
-                break
-            if until_read:
-                self._notice_frames_read(query)
-            if deadline is not None and time.monotonic() >= deadline:
-                break
+        self._until_read = until_read
+        if self._query is not None:
+            # The JVM is asked by other threads: Ctrl-C must not come upon the main thread in the middle of a
+            # question, because the next one would get its answer.
+            self._over.wait(timeout)
         self._raise_failure()
         return self.finished.is_set()
 
@@ -348,7 +346,7 @@ class Loop:
         if collected.failures or collected.deferred:
             self.ask_for_batch()  # for deferred queries, and for readers that waited for a failed query
         elif self.all_ended():
-            self.finished.set()
+            self._finish()
 
     def _parts(self) -> Sequence[StreamPart] | None:
         """The parts that the batch reads, if they are known. They are if no DataFrame is read beside them,
@@ -518,19 +516,33 @@ class Loop:
         self._emit_again(self._done, record.get("lengths", {}))
         self.sinks.recover(self._done)
         if self.all_ended():
-            self.finished.set()
+            self._finish()
+
+    def _finish(self) -> None:
+        self.finished.set()
+        self._over.set()
 
     # --- the clock on the wall ---------------------------------------------------------------------
 
     def _look_after(self) -> None:
-        """As long as streams flow: when one has fallen silent, or a bounded topic has
-        ended, ask for a batch."""
-        while not self._stopping.wait(_TICK) and not self.finished.is_set():
-            if self._watch.notice(self.progress):
-                self.ask_for_batch()
-            query = self._query
-            if query is not None and self._topics.bounded:
-                self._end(self._topics.ended(query) - self._frames_ended)
+        """As long as streams flow: when one has fallen silent, or a bounded topic or a DataFrame has ended,
+        ask for a batch. Also tell who waits when Spark has ended the streaming query."""
+        try:
+            while not self._stopping.wait(_TICK) and not self.finished.is_set():
+                if self._watch.notice(self.progress):
+                    self.ask_for_batch()
+                query = self._query
+                if query is None or not query.isActive:
+                    break
+                if self._topics.bounded:
+                    self._end(self._topics.ended(query) - self._frames_ended)
+                if self._until_read:
+                    self._notice_frames_read(query)
+        except Exception as error:
+            if not self._stopping.is_set():
+                self._failure = self._failure or error
+        finally:
+            self._over.set()
 
     def _end(self, frames: Set[str]) -> None:
         """Note that these streams have ended, and ask for a batch that takes that into account."""
