@@ -13,7 +13,7 @@ import pytest
 from rheos import Engine
 from rheos.errors import EvaluationError
 from rheos.syntax import parse
-from rheos_bench import live, streams
+from rheos_bench import BENCHMARKS, live, streams
 from rheos_bench.live import questions
 from rheos_bench.live.delays import Live, Read, Written, after_start
 from rheos_bench.passages import Window
@@ -29,6 +29,10 @@ for line in sys.stdin:
         late = second
         print(json.dumps({"query": "q", "at": second + "Z"}), flush=True)
 """
+
+
+def test_each_section_can_be_asked_for() -> None:
+    assert BENCHMARKS["live"].sections == tuple(live.SECTIONS)
 
 
 def test_an_instant_is_complete_with_the_first_later_element() -> None:

@@ -98,7 +98,7 @@ BENCHMARKS = {
         Benchmark(
             "live",
             "how late answers are: long windows, many queries, all languages, beside PySpark",
-            ("windows", "queries", "languages", "rival"),
+            ("windows", "shapes", "queries", "languages", "rival"),
             long=True,
         ),
         Benchmark(

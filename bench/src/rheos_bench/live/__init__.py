@@ -75,16 +75,9 @@ def run(settings: Settings) -> None:
     """Print the tables that the user asked for."""
     heading(machine())
     print(f"{streams.PER_SECOND:,} elements a second in real time; a count per group, unless said")
-    sections = {
-        "windows": windows,
-        "shapes": shapes,
-        "queries": queries,
-        "languages": languages,
-        "rival": rival,
-    }
     with tempfile.TemporaryDirectory(prefix="rheos-bench-") as folder:
         bench = Bench(Path(folder), settings.quick)
-        for name, section in sections.items():
+        for name, section in SECTIONS.items():
             if settings.wants(name):
                 section(bench)
 
@@ -145,3 +138,12 @@ def rival(bench: Bench) -> None:
 
 def told(rows: Iterable[Sequence[str]], last: str = "target") -> None:
     table(["delay", "answers", "50 %", "95 %", last, ""], list(rows))
+
+
+SECTIONS = {
+    "windows": windows,
+    "shapes": shapes,
+    "queries": queries,
+    "languages": languages,
+    "rival": rival,
+}
