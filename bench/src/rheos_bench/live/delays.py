@@ -24,7 +24,8 @@ from rheos.errors import EvaluationError
 from rheos_bench import streams
 
 TICK = 0.01  # how often elements are written
-PATIENCE = 300.0  # seconds until a window is filled, and until the process has ended
+PATIENCE = 300.0  # seconds until the process has ended
+FILLING = 1800.0  # seconds until a window is filled: CQELS-QL answers at each of millions of elements
 _PIECE = 10_000  # lines that are written at once to fill a window
 
 
@@ -128,10 +129,10 @@ class Live:
             stream.write(b"".join(islice(lines, _PIECE)))
             count += _PIECE
         stream.flush()
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + FILLING
         while count and read.high < (self.fill - 1) * 1_000_000 and process.poll() is None:
             if time.monotonic() > until:
-                raise EvaluationError(f"the window was not filled within {PATIENCE:.0f} s")
+                raise EvaluationError(f"the window was not filled within {FILLING:.0f} s")
             time.sleep(TICK)
         return count
 
