@@ -541,6 +541,7 @@ class Loop:
         except Exception as error:
             if not self._stopping.is_set():
                 self._failure = self._failure or error
+                self.warn(f"streams are not watched any more: {error}")
         finally:
             self._over.set()
 
